@@ -1,0 +1,163 @@
+"""What a run says while it works: one small frozen object an event.
+
+The run process appends events to the store; every screen and `runs attach` only read them. The type
+tag (`kind`) is what the `events` table stores beside the encoded body.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from edgelab.results import Quality, RunResult
+
+Role = Literal["candidate", "baseline"]
+Step = Literal["reference", "build", "worker", "verify", "time", "recheck"]
+
+STEPS: tuple[Step, ...] = ("reference", "build", "worker", "verify", "time", "recheck")
+"""The steps of one evaluation in the order they begin."""
+
+
+class EventBody(msgspec.Struct, frozen=True, tag_field="kind"):
+    """Base of all event bodies."""
+
+
+class RunStarted(EventBody, kw_only=True, tag="run_started"):
+    """The run process holds its lock and begins; `resumed` when it continues an earlier one."""
+
+    task: str
+    device: str
+    backend: str
+    target: str = ""
+    candidate: str = ""
+    baseline_kind: str = "plain"
+    pid: int = 0
+    resumed: bool = False
+
+
+class StepStarted(EventBody, kw_only=True, tag="step_started"):
+    """A step of the evaluation began."""
+
+    step: Step
+
+
+class StepProgress(EventBody, kw_only=True, tag="step_progress"):
+    """How far a step is; `total` is 0 where the end is not known."""
+
+    step: Step
+    done: int
+    total: int = 0
+    note: str = ""
+
+
+class StepFinished(EventBody, kw_only=True, tag="step_finished"):
+    """A step ended; `summary` is one line for people."""
+
+    step: Step
+    ok: bool
+    elapsed_s: float
+    summary: str = ""
+
+
+class LogLine(EventBody, kw_only=True, tag="log"):
+    """One line of narration. `source` names who said it (`build`, `worker`, `candidate`, `run`)."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    source: str = "run"
+    text: str
+
+
+class Lowered(EventBody, kw_only=True, tag="lowered"):
+    """An adapter lowered a program (the paper's Lambda): deterministic, no search."""
+
+    role: Role
+    adapter: str
+    program: str
+    kernels: tuple[str, ...] = ()
+    cost_s: float = 0.0
+
+
+class Built(EventBody, kw_only=True, tag="built"):
+    """A program was compiled and linked, or its artefact was found by hash (`cached`)."""
+
+    role: Role
+    program: str
+    artefact: str
+    size_bytes: int
+    cost_s: float
+    cached: bool = False
+    planned_memory_bytes: int | None = None
+
+
+class SeedVerified(EventBody, kw_only=True, tag="seed_verified"):
+    """One seed's outputs were compared with PyTorch's. Errors are absolute, None if shapes differ."""
+
+    role: Role
+    seed: int
+    ok: bool
+    max_abs_error: float | None = None
+    tolerated: float | None = None
+    message: str = ""
+
+
+class PairsTimed(EventBody, kw_only=True, tag="pairs_timed"):
+    """A batch of pairs was timed: the new latencies (seconds) and the statistics over all so far."""
+
+    candidate_s: tuple[float, ...]
+    baseline_s: tuple[float, ...]
+    pairs: int
+    max_pairs: int
+    calls_per_block: int
+    speedup: float
+    speedup_ci95: tuple[float, float]
+    rcv_candidate: float
+    rcv_baseline: float
+    rcv_speedup: float
+    quality: Quality
+
+
+class DeviceSampled(EventBody, kw_only=True, tag="device_sampled"):
+    """State of the device between timing blocks; None where it could not be read."""
+
+    cpu_freq_hz: float | None = None
+    temperature_c: float | None = None
+    load_1min: float | None = None
+    memory_available_bytes: int | None = None
+
+
+class RunFinished(EventBody, kw_only=True, tag="run_finished"):
+    """The verdict. The last event of a run that was not killed."""
+
+    result: RunResult
+
+
+class RunInterrupted(EventBody, kw_only=True, tag="run_interrupted"):
+    """The run was stopped on request before a verdict; it can be resumed."""
+
+    reason: str = ""
+
+
+AnyEvent = (
+    RunStarted
+    | StepStarted
+    | StepProgress
+    | StepFinished
+    | LogLine
+    | Lowered
+    | Built
+    | SeedVerified
+    | PairsTimed
+    | DeviceSampled
+    | RunFinished
+    | RunInterrupted
+)
+
+
+class StoredEvent(msgspec.Struct, frozen=True):
+    """An event as read back: `id` grows over the whole store, `time_s` is seconds since the epoch."""
+
+    id: int
+    run: str
+    time_s: float
+    body: AnyEvent
