@@ -1,0 +1,1 @@
+"""SQLite store: what runs write and screens read. One writer a run process, any number of readers."""
