@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from edgelab.results import Quality
 
@@ -22,7 +23,11 @@ INTERVAL_LIMIT = 0.01
 """Largest half-width of the speed-up median's 95 % interval, relative to the median."""
 
 
-def robust_variation(values: Sequence[float]) -> float:
+Series = Sequence[float] | npt.NDArray[np.float64]
+"""Values of one quantity, pair by pair."""
+
+
+def robust_variation(values: Series) -> float:
     """Return rCV = 1.4826 * median|x - median(x)| / median(x); infinity for an empty or zero series.
 
     1.4826 makes the median absolute deviation estimate the standard deviation of a normal law.
@@ -36,7 +41,7 @@ def robust_variation(values: Sequence[float]) -> float:
     return 1.4826 * float(np.median(np.abs(series - middle))) / middle
 
 
-def median_interval(values: Sequence[float]) -> tuple[float, float]:
+def median_interval(values: Series) -> tuple[float, float]:
     """Return the 95 % interval of the median by order statistics (binomial ranks, normal quantile).
 
     Free of any law of the values. Below six values no pair of ranks covers 95 %: the interval is

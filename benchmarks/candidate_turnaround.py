@@ -1,0 +1,117 @@
+"""How many candidates a minute does a warm run process judge, against a fresh Python process each?
+
+Goal: at least 10 times more. Both judge the same edited candidates of a small kernel with the same
+pairs and calls a block, in one run of this script, interleaved; the fresh process also finds the
+reference on the disk. `lean` is the fresh process with torch kept out of TVM's import.
+
+    python benchmarks/candidate_turnaround.py [--candidates 12] [--task hardswish_mnv3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from edgelab.bench.artefacts import Artefact
+from edgelab.bench.evaluation import Evaluation, EvaluationRequest
+from edgelab.bench.reference import RECHECK_SEED, TIMING_SEED, VERIFICATION_SEEDS, ReferenceBundle, prepare
+from edgelab.bench.services import Services
+from edgelab.bench.tasks import Catalogue, TaskSpec, catalogue_root, resolve
+from edgelab.bench.timing import TimingPolicy
+from edgelab.drivers.local import LocalTransport
+from edgelab.events import EventBody
+
+GOAL = 10.0
+PAIRS = 40
+_LEAN = "import sys; sys.modules['torch'] = None; import runpy; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+
+
+def _ignore(_: EventBody) -> None:
+    """The benchmark reads verdicts only."""
+
+
+def _policy() -> TimingPolicy:
+    return TimingPolicy(min_pairs=PAIRS, max_pairs=PAIRS, warm_up_s=0.0, batch_s=1.0)
+
+
+class Comparison:
+    """The candidates of one task, judged warm and fresh."""
+
+    def __init__(self, task: TaskSpec, home: Path, bundle: ReferenceBundle) -> None:
+        self._task = task
+        self._home = home
+        self._bundle = bundle
+        self._program = bundle.program_path.read_text()
+        self._baseline: Artefact | None = None
+        self._calls = 1
+
+    def candidate(self, name: str) -> str:
+        """Return a text of its own with the task's meaning."""
+        return self._program.replace("gv", f"gv_{name}")
+
+    async def warm(self, services: Services, name: str) -> float:
+        """Judge one candidate in the warm services; return the seconds it took."""
+        request = EvaluationRequest(
+            task=self._task, candidate_text=self.candidate(name), policy=_policy(), cache=self._home / "cache"
+        )
+        begin_s = time.monotonic()
+        found = await Evaluation(request, services, _ignore).run()
+        took_s = time.monotonic() - begin_s
+        self._baseline = found.baseline
+        self._calls = found.series.calls_per_block
+        return took_s
+
+    def fresh(self, name: str, *, lean: bool) -> float:
+        """Judge one candidate in a fresh process; return the seconds it took."""
+        assert self._baseline is not None
+        path = self._home / f"{name}.py"
+        path.write_text(self.candidate(name))
+        script = str(Path(__file__).with_name("fresh_candidate.py"))
+        start = [sys.executable, "-c", _LEAN, script] if lean else [sys.executable, script]
+        arguments = [str(path), str(self._baseline.path), str(self._bundle.folder), str(PAIRS), str(self._calls)]
+        begin_s = time.monotonic()
+        subprocess.run([*start, *arguments], check=True, capture_output=True)
+        return time.monotonic() - begin_s
+
+
+async def compare(task: TaskSpec, count: int, home: Path) -> tuple[float, float, float]:
+    """Return the median seconds a candidate takes: warm, fresh, fresh and lean."""
+    seeds = (*VERIFICATION_SEEDS, TIMING_SEED, RECHECK_SEED)
+    bundle = await prepare(task, home / "cache", seeds=seeds)
+    comparison = Comparison(task, home, bundle)
+    warm_s, fresh_s, lean_s = [], [], []
+    async with Services(LocalTransport(home / "device"), home / "cache", _ignore) as services:
+        await comparison.warm(services, "first")
+        for number in range(count):
+            warm_s.append(await comparison.warm(services, f"w{number}"))
+            if number % 3 == 0:
+                fresh_s.append(await asyncio.to_thread(comparison.fresh, f"f{number}", lean=False))
+                lean_s.append(await asyncio.to_thread(comparison.fresh, f"l{number}", lean=True))
+    return statistics.median(warm_s), statistics.median(fresh_s), statistics.median(lean_s)
+
+
+def main() -> int:
+    """Print candidates a minute and their ratio; status 1 when the goal is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--candidates", type=int, default=12)
+    parser.add_argument("--task", default="hardswish_mnv3")
+    arguments = parser.parse_args()
+    spec = resolve(arguments.task, Catalogue.load(catalogue_root()))
+    with tempfile.TemporaryDirectory() as folder:
+        warm_s, fresh_s, lean_s = asyncio.run(compare(spec, arguments.candidates, Path(folder)))
+    print(f"warm run process:      {warm_s:.3f} s a candidate, {60 / warm_s:6.1f} a minute")
+    print(f"fresh process:         {fresh_s:.3f} s a candidate, {60 / fresh_s:6.1f} a minute, ratio {fresh_s / warm_s:.1f}")
+    print(f"fresh, torch kept out: {lean_s:.3f} s a candidate, {60 / lean_s:6.1f} a minute, ratio {lean_s / warm_s:.1f}")
+    passed = fresh_s / warm_s >= GOAL
+    print(f"goal: ratio >= {GOAL:g} over a fresh process: {'PASS' if passed else 'MISS'}")
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""Artefact cache: a program is compiled once for a target, found by what went into it afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from edgelab.bench.storage import write_atomically
+from edgelab.kernel.build_protocol import BuildReply, BuildRequest, HostTarget
+from edgelab.kernel.build_service import BuildService
+from edgelab.kernel.program import KernelProgram
+
+_FORMAT = 1
+
+
+class Artefact(msgspec.Struct, frozen=True):
+    """A compiled program: the shared library's path and hash, and what the build said of it."""
+
+    program: str
+    reply: BuildReply
+    cached: bool
+
+    @property
+    def path(self) -> Path:
+        """The shared library on this machine."""
+        return Path(self.reply.artefact_path)
+
+
+class ArtefactCache:
+    """Builds through a build service and keeps the replies under `folder`.
+
+    The key covers the program text, the parameters' content, the target, and the versions of TVM and of
+    this cache's format, so nothing stale is ever returned; a library that vanished is built again.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def build(
+        self,
+        service: BuildService,
+        program: KernelProgram,
+        request: BuildRequest,
+        params_digest: str,
+        host: HostTarget,
+    ) -> Artefact:
+        """Return the artefact of `request`; raises `EvaluationFailure` when the program does not build."""
+        key = _key(program, request, params_digest, host)
+        entry = self._folder / f"{key}.json"
+        known = self._find(entry)
+        if known is not None:
+            return Artefact(program=program.digest, reply=known, cached=True)
+        reply = await service.build(request)
+        write_atomically(entry, msgspec.json.encode(reply))
+        return Artefact(program=program.digest, reply=reply, cached=False)
+
+    def request_folder(self) -> Path:
+        """Return the folder that build requests should put their libraries in."""
+        folder = self._folder / "libraries"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    @staticmethod
+    def _find(entry: Path) -> BuildReply | None:
+        try:
+            reply = msgspec.json.decode(entry.read_bytes(), type=BuildReply)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+        return reply if Path(reply.artefact_path).exists() else None
+
+
+def _key(program: KernelProgram, request: BuildRequest, params_digest: str, host: HostTarget) -> str:
+    # An imported program and a candidate of the same text are lowered differently: the role counts.
+    parts = [_FORMAT, program.digest, request.role, params_digest, request.target, msgspec.to_builtins(host)]
+    return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()

@@ -1,0 +1,329 @@
+"""One evaluation: reference -> build -> worker -> verify -> time -> recheck -> judge."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from pathlib import Path
+
+import msgspec
+
+from edgelab.bench.artefacts import Artefact, ArtefactCache
+from edgelab.bench.pairing import PairSeries, time_pairs
+from edgelab.bench.phases import Emit, PhaseClock
+from edgelab.bench.reference import (
+    RECHECK_SEED,
+    TIMING_SEED,
+    VERIFICATION_SEEDS,
+    ReferenceBundle,
+    prepare,
+)
+from edgelab.bench.services import Services
+from edgelab.bench.storage import file_digest, write_atomically
+from edgelab.bench.tasks import TaskSpec
+from edgelab.bench.timing import TimingPolicy
+from edgelab.drivers.worker_client import ProgramFailure, WorkerClient
+from edgelab.drivers.worker_messages import Limits, MemoryReading, Tolerance, Verification
+from edgelab.errors import EvaluationFailure, FailureClass
+from edgelab.events import Built, LogLine, Lowered, Role, SeedVerified, StepProgress
+from edgelab.kernel import guard
+from edgelab.kernel.build_protocol import BuildRequest
+from edgelab.kernel.program import KernelProgram, ProgramOrigin
+
+_ALL_SEEDS = (*VERIFICATION_SEEDS, TIMING_SEED, RECHECK_SEED)
+_SLOWEST_RATIO = 50
+_SHORTEST_LIMIT_S = 5.0
+_BASELINE_LIMIT_S = 300.0
+_MEMORY_SHARE = 0.75
+_UNKNOWN_MEMORY_BYTES = 4 << 30
+
+
+class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What to evaluate: a task, a candidate's TVMScript (None: the task's own import), and how to time it."""
+
+    task: TaskSpec
+    candidate_text: str | None = None
+    policy: TimingPolicy = TimingPolicy()
+    cache: Path
+    reference_limit_s: float = 300.0
+    build_limit_s: float = 180.0
+
+
+class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
+    """What an evaluation that was not a failure found; the runs layer turns it into a verdict."""
+
+    series: PairSeries
+    candidate: Artefact
+    baseline: Artefact
+    peak_memory_bytes: int | None
+    planned_memory_bytes: int | None
+
+
+class Progress(msgspec.Struct):
+    """How far an evaluation came, kept while it runs so that a failure can tell."""
+
+    candidate: KernelProgram | None = None
+    baseline: KernelProgram | None = None
+    target: str = ""
+    tvm_version: str = ""
+    compiled: bool = False
+    correct: bool = False
+
+
+class Evaluation:
+    """Runs the steps of one request over warm services, saying every step through `emit`."""
+
+    def __init__(self, request: EvaluationRequest, services: Services, emit: Emit) -> None:
+        self._request = request
+        self._services = services
+        self._emit = emit
+        self.clock = PhaseClock(emit)
+        self.progress = Progress()
+
+    async def run(self) -> Evaluated:
+        """Run all steps. Raises `EvaluationFailure` or `TaskError`; cancellation cleans up."""
+        bundle = await self._reference()
+        candidate, baseline = await self._build(bundle)
+        worker = await self._start_worker(bundle, candidate, baseline)
+        try:
+            await self._verify(worker, bundle)
+            series = await self._time(worker, bundle)
+            await self._recheck(worker, bundle)
+            memory = await worker.memory("candidate")
+            await self._end_clean(worker)
+        except ProgramFailure as failure:
+            raise await self._blamed(worker, failure) from failure
+        except EvaluationFailure:
+            await self._discard(worker)
+            raise
+        return Evaluated(
+            series=series,
+            candidate=candidate,
+            baseline=baseline,
+            peak_memory_bytes=_above_baseline(memory),
+            planned_memory_bytes=candidate.reply.planned_memory_bytes,
+        )
+
+    async def _reference(self) -> ReferenceBundle:
+        task = self._request.task
+        if self._request.candidate_text is not None:
+            # Before anything else: a refused text costs milliseconds, not a reference.
+            guard.check(self._request.candidate_text)
+        with self.clock.step("reference") as step:
+            bundle = await prepare(
+                task,
+                self._request.cache,
+                seeds=_ALL_SEEDS,
+                time_limit_s=self._request.reference_limit_s,
+                on_log=lambda text: self._emit(LogLine(source="reference", text=text)),
+            )
+            imported = KernelProgram(
+                text=bundle.program_path.read_text(), task=task.name, origin=ProgramOrigin.IMPORT
+            )
+            self.progress.baseline = imported
+            self.progress.candidate = imported
+            if self._request.candidate_text is not None:
+                self.progress.candidate = KernelProgram(text=self._request.candidate_text, task=task.name)
+            tolerance = bundle.meta.tolerance
+            step.summary = f"tolerance rtol {tolerance.rtol:.1e}, atol {tolerance.atol:.1e}"
+        return bundle
+
+    async def _build(self, bundle: ReferenceBundle) -> tuple[Artefact, Artefact]:
+        assert self.progress.candidate is not None
+        assert self.progress.baseline is not None
+        with self.clock.step("build") as step:
+            service = await self._services.builder()
+            host = await service.host()
+            self.progress.target = msgspec.json.encode(host.target).decode()
+            self.progress.tvm_version = host.tvm_version
+            # The candidate first: it is the one that may not build.
+            candidate = await self._build_one("candidate", self.progress.candidate, bundle)
+            self.progress.compiled = True
+            if self.progress.candidate.digest == self.progress.baseline.digest:
+                baseline = candidate
+            else:
+                baseline = await self._build_one("baseline", self.progress.baseline, bundle)
+            step.summary = f"{len(candidate.reply.kernels)} kernels for {host.mcpu}"
+        return candidate, baseline
+
+    async def _build_one(self, role: Role, program: KernelProgram, bundle: ReferenceBundle) -> Artefact:
+        service = await self._services.builder()
+        cache = ArtefactCache(self._request.cache / "artefacts")
+        text_path = cache.request_folder() / f"{program.digest}.py"
+        write_atomically(text_path, program.text.encode())
+        request = BuildRequest(
+            program_path=str(text_path),
+            params_path=str(bundle.params_path),
+            target=None,
+            out_folder=str(cache.request_folder()),
+            role="baseline" if program.origin is ProgramOrigin.IMPORT else "candidate",
+            time_limit_s=self._request.build_limit_s,
+            expected_inputs=bundle.meta.inputs,
+            expected_outputs=bundle.meta.outputs,
+            output_structure=bundle.meta.output_structure,
+        )
+        params = await asyncio.to_thread(file_digest, bundle.params_path)
+        artefact = await cache.build(service, program, request, params, await service.host())
+        reply = artefact.reply
+        if not artefact.cached:
+            cost_s = reply.phase_s.get("lower", 0.0)
+            self._emit(
+                Lowered(
+                    role=role, adapter="llvm", program=program.digest, kernels=reply.kernels, cost_s=cost_s
+                )
+            )
+        self._emit(
+            Built(
+                role=role,
+                program=program.digest,
+                artefact=reply.artefact_sha256,
+                size_bytes=reply.size_bytes,
+                cost_s=sum(reply.phase_s.values()),
+                cached=artefact.cached,
+                planned_memory_bytes=reply.planned_memory_bytes,
+            )
+        )
+        return artefact
+
+    async def _start_worker(
+        self, bundle: ReferenceBundle, candidate: Artefact, baseline: Artefact
+    ) -> WorkerClient:
+        with self.clock.step("worker") as step:
+            worker = await self._services.worker()
+            hello = await worker.hello()
+            memory_bytes = await self._memory_limit(worker)
+            limits = Limits(memory_bytes=memory_bytes, time_s=_BASELINE_LIMIT_S, threads=hello.cpu_count or 1)
+            await worker.load("baseline", await self._services.transport.put(baseline.path), limits)
+            await worker.load("candidate", await self._services.transport.put(candidate.path), limits)
+            step.summary = f"TVM {hello.tvm} runtime, {limits.threads} threads"
+        return worker
+
+    @staticmethod
+    async def _memory_limit(worker: WorkerClient) -> int:
+        available = (await worker.sample()).memory_available_bytes
+        return int(_MEMORY_SHARE * available) if available else _UNKNOWN_MEMORY_BYTES
+
+    async def _verify(self, worker: WorkerClient, bundle: ReferenceBundle) -> None:
+        with self.clock.step("verify") as step:
+            limit_s = _BASELINE_LIMIT_S
+            same = self.progress.candidate == self.progress.baseline
+            for number, seed in enumerate(VERIFICATION_SEEDS):
+                begin_s = time.monotonic()
+                if not same:
+                    await self._check(worker, "baseline", bundle, seed, _BASELINE_LIMIT_S)
+                    limit_s = max(_SHORTEST_LIMIT_S, _SLOWEST_RATIO * (time.monotonic() - begin_s))
+                await self._check(worker, "candidate", bundle, seed, limit_s)
+                self._emit(StepProgress(step="verify", done=number + 1, total=len(VERIFICATION_SEEDS)))
+            self.progress.correct = True
+            step.summary = f"{len(VERIFICATION_SEEDS)} seeds agree with PyTorch"
+
+    async def _check(
+        self, worker: WorkerClient, role: Role, bundle: ReferenceBundle, seed: int, time_s: float
+    ) -> None:
+        """Compare one program's outputs for one seed; raises `EvaluationFailure` when they differ."""
+        transport = self._services.transport
+        found = await worker.verify(
+            role,
+            inputs=await transport.put(bundle.inputs_path(seed)),
+            expected=await transport.put(bundle.expected_path(seed)),
+            tolerance=Tolerance(rtol=bundle.meta.tolerance.rtol, atol=bundle.meta.tolerance.atol),
+            time_s=time_s,
+        )
+        self._emit(
+            SeedVerified(
+                role=role, seed=seed, ok=found.ok, max_abs_error=found.max_abs_error,
+                tolerated=found.worst.tolerated if found.worst else None, message=found.message,
+            )
+        )  # fmt: skip
+        if found.ok:
+            return
+        if role == "baseline":
+            raise EvaluationFailure(
+                FailureClass.INFRASTRUCTURE,
+                f"The plain baseline of {self._request.task.name} is wrong for seed {seed}: {found.message}",
+                detail=_difference(found),
+                advice="TVM miscompiles this task or its tolerance is too tight; it cannot be judged.",
+            )
+        raise EvaluationFailure(
+            FailureClass.NUMERIC,
+            f"Wrong result of {self._request.task.name} for seed {seed}: {found.message}",
+            detail=_difference(found),
+        )
+
+    async def _time(self, worker: WorkerClient, bundle: ReferenceBundle) -> PairSeries:
+        with self.clock.step("time") as step:
+            inputs = await self._services.transport.put(bundle.inputs_path(TIMING_SEED))
+            for role in ("candidate", "baseline"):
+                await worker.prepare_timing(role, inputs=inputs)
+            series = await time_pairs(worker, self._request.policy, self._emit)
+            found = series.statistics
+            step.summary = f"{found.pairs} pairs, quality {found.quality}"
+        return series
+
+    async def _recheck(self, worker: WorkerClient, bundle: ReferenceBundle) -> None:
+        """A program that drifts after the checked calls is caught on inputs that it has not seen."""
+        with self.clock.step("recheck") as step:
+            try:
+                await self._check(worker, "candidate", bundle, RECHECK_SEED, _BASELINE_LIMIT_S)
+            except EvaluationFailure:
+                self.progress.correct = False
+                raise
+            step.summary = "outputs still right after timing"
+
+    async def _blamed(self, worker: WorkerClient, failure: ProgramFailure) -> EvaluationFailure:
+        """End both programs and return the failure to report: one of the baseline is not the candidate's."""
+        await self._discard(worker)
+        if failure.program != "baseline":
+            return failure
+        return EvaluationFailure(
+            FailureClass.INFRASTRUCTURE,
+            f"The baseline of {self._request.task.name} failed ({failure.failure_class}): {failure.message}",
+            detail=failure.detail,
+            advice="The candidate cannot be judged without it.",
+        )
+
+    @staticmethod
+    async def _discard(worker: WorkerClient) -> None:
+        """End the programs of a failed evaluation; one that is gone already is what is wanted."""
+        for program in ("candidate", "baseline"):
+            if worker.usable:
+                with contextlib.suppress(EvaluationFailure):
+                    await worker.unload(program)
+
+    async def _end_clean(self, worker: WorkerClient) -> None:
+        """Near out-of-bounds stores show as a heap that aborts at exit: only a clean exit counts."""
+        await worker.unload("baseline")
+        ended = await worker.unload("candidate")
+        if not ended.clean:
+            self.progress.correct = False
+            raise EvaluationFailure(
+                FailureClass.MEMORY,
+                f"The candidate for {self._request.task.name} gave right results but did not end cleanly "
+                f"({ended.exit}): it most likely writes outside its buffers.",
+                detail=ended.stderr_tail,
+            )
+
+
+def _above_baseline(memory: MemoryReading) -> int | None:
+    if memory.peak_rss_bytes is None or memory.baseline_rss_bytes is None:
+        return None
+    return max(0, memory.peak_rss_bytes - memory.baseline_rss_bytes)
+
+
+def _difference(found: Verification) -> str:
+    lines = []
+    if found.index is not None:
+        lines.append(
+            f"first difference: output {found.output_index} at {list(found.index)}: "
+            f"got {found.got}, expected {found.expected}"
+        )
+    if found.worst is not None:
+        worst = found.worst
+        lines.append(
+            f"worst element: {list(worst.index)}: got {worst.got}, expected {worst.expected}, "
+            f"off by {worst.abs_error}, tolerated {worst.tolerated:.6g}"
+        )
+    if found.total:
+        lines.append(f"{found.mismatched} of {found.total} elements differ")
+    return "\n".join(lines)

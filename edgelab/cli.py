@@ -1,0 +1,76 @@
+"""The command line: groups and global options. A command's module is imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from edgelab import __version__
+from edgelab.commands.context import Session
+from edgelab.errors import EdgeLabError, ExitCode
+
+_COMMANDS = {
+    "demo": "edgelab.commands.demo:demo",
+    "devices": "edgelab.commands.devices:devices",
+    "doctor": "edgelab.commands.doctor:doctor",
+    "run": "edgelab.commands.run:run",
+    "runs": "edgelab.commands.runs:runs",
+    "tasks": "edgelab.commands.tasks:tasks",
+}
+
+
+class _LazyGroup(click.Group):
+    """A group whose commands are imported by name, so that `--help` and the app start fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, name = _COMMANDS[cmd_name].partition(":")
+        return getattr(importlib.import_module(module), name)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in _COMMANDS:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], _COMMANDS, n=3, cutoff=0.4) or sorted(_COMMANDS)
+            ctx.fail(f"No such command {args[0]!r}. Nearest: {', '.join(near)}.")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_LazyGroup, invoke_without_command=True)
+@click.option("--home", metavar="DIR", help="Data folder (default: EDGELAB_HOME, else the platform's).")
+@click.version_option(__version__, prog_name="edgelab")
+@click.pass_context
+def cli(ctx: click.Context, home: str | None) -> None:
+    """EdgeLab, the control room of a physical edge lab. Without a command: the app."""
+    ctx.obj = Session.open(home)
+    if ctx.invoked_subcommand is None:
+        from edgelab.app import run_app
+
+        run_app(ctx.obj.home)
+
+
+def main(args: list[str] | None = None) -> NoReturn:
+    """Run the command line and exit with its status; errors are one message, tracebacks go to the log."""
+    session = click.Context(cli)
+    try:
+        with session:
+            status = cli.main(args, prog_name="edgelab", standalone_mode=False)
+    except click.exceptions.Exit as request:
+        status = request.exit_code
+    except click.ClickException as error:
+        error.show()
+        status = ExitCode.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        status = ExitCode.INTERRUPTED
+    except EdgeLabError as error:
+        click.echo(f"edgelab: {error}", err=True)
+        status = error.exit_code
+    sys.exit(int(status or 0))

@@ -1,0 +1,32 @@
+"""`edgelab devices`: the devices of the lab."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from edgelab.commands.context import Session, pass_session, reporting
+from edgelab.lab import inventory
+
+
+@click.group()
+def devices() -> None:
+    """The devices of the lab."""
+
+
+@devices.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@pass_session
+def list_devices(session: Session, as_json: bool) -> None:
+    """List devices, one a line: name, backend, profile."""
+    with reporting(session, as_json=as_json, schema="edgelab.devices/1"):
+        found = inventory.built_in()
+        if as_json:
+            report = {"schema": "edgelab.devices/1", "devices": found}
+            click.echo(msgspec.json.encode(report).decode())
+            return
+        for device in found:
+            mark = "simulated" if device.simulated else ""
+            click.echo(
+                f"{device.name:<12} {device.backend:<7} {device.profile:<16} {device.title} {mark}".rstrip()
+            )

@@ -1,0 +1,1 @@
+"""The unified kernel IR: program text, its guard, the PyTorch importer, lowering and the backend adapters."""

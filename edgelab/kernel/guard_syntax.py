@@ -1,0 +1,73 @@
+"""What all rules of the guard share: findings, dotted names, and the syntax that no program needs."""
+
+from __future__ import annotations
+
+import ast
+
+from edgelab.kernel import guard_names as names
+
+_ADVICE = {
+    ast.Import: "remove it: I, R and T are defined already",
+    ast.ImportFrom: "remove it: I, R and T are defined already",
+    ast.Lambda: "write the expression out",
+    ast.ListComp: "write the elements out",
+    ast.JoinedStr: "write a plain string",
+}
+_ESCAPES = (
+    ast.Import, ast.ImportFrom, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr,
+    ast.JoinedStr, ast.FormattedValue, ast.Await, ast.Yield, ast.YieldFrom, ast.Starred, ast.Try, ast.Raise,
+    ast.Global, ast.Nonlocal, ast.Delete, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Match, ast.Assert,
+)  # fmt: skip
+
+
+class Finding(Exception):
+    """Carries a finding up to `check`, which knows the text."""
+
+    def __init__(self, node: ast.AST | None, what: str, *, hack: bool = False) -> None:
+        super().__init__(what)
+        self.line = getattr(node, "lineno", 1)
+        self.what = what
+        self.hack = hack
+
+
+def is_docstring(node: ast.stmt) -> bool:
+    """Whether the statement is nothing but a string."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def dotted_name(node: ast.AST) -> str | None:
+    """`T.axis.remap` for such an attribute chain on a name, else None."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
+
+
+def refuse_escape(node: ast.AST) -> None:
+    """Raise Finding for syntax that runs Python code or hides it: imports, lambdas, comprehensions, f-strings, ..."""
+    if isinstance(node, _ESCAPES):
+        kind = type(node).__name__
+        honest_import = isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tvm.script")
+        advice = _ADVICE.get(type(node), "")
+        what = f"{kind} is not part of the program language" + (f"; {advice}" if advice else "")
+        raise Finding(node, what, hack=not honest_import)
+
+
+def check_name(name: str, node: ast.AST) -> None:
+    """Raise Finding if a program may not bind `name`."""
+    if name.startswith("__"):
+        raise Finding(node, f"the name {name} is reserved", hack=True)
+    if name in names.RESERVED or not name.isascii():
+        raise Finding(node, f"the name {name} is reserved; choose another")
+
+
+def has_string(node: ast.AST) -> bool:
+    """Whether a string stands anywhere in the expression."""
+    return any(
+        isinstance(child, ast.Constant) and isinstance(child.value, str | bytes) for child in ast.walk(node)
+    )

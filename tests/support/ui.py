@@ -1,0 +1,141 @@
+"""Helpers of the app's tests: fixed sources, a settled app, and fixtures that freeze what would flicker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from edgelab.app import EdgeLabApp
+from edgelab.bench.tasks import TaskSpec
+from edgelab.errors import NotReadyError
+from edgelab.events import StoredEvent
+from edgelab.lab.host import HostState
+from edgelab.lab.inventory import Device
+from edgelab.store.records import MeasurementRecord, RunRecord, RunState, StepRecord
+from tests.support import ui_data
+from tests.support.ui_data import Run
+
+
+class FixedStore:
+    """A store in memory; `problem` makes every query fail with that message."""
+
+    def __init__(self, runs: Sequence[Run], measurements: Sequence[MeasurementRecord]) -> None:
+        self.all = {run.record.id: run for run in runs}
+        self.measured = list(measurements)
+        self.problem = ""
+
+    def _check(self) -> None:
+        if self.problem:
+            raise NotReadyError(self.problem, advice="Choose another folder with --home.")
+
+    def runs(self, limit: int = 200) -> list[RunRecord]:
+        self._check()
+        return [run.record for run in self.all.values()][:limit]
+
+    def run(self, run_id: str) -> RunRecord | None:
+        self._check()
+        return self.all[run_id].record if run_id in self.all else None
+
+    def steps(self, run: str) -> list[StepRecord]:
+        self._check()
+        return self.all[run].steps
+
+    def events_after(self, event_id: int, *, run: str | None = None, limit: int = 2000) -> list[StoredEvent]:
+        self._check()
+        events = self.all[run].events if run in self.all else []
+        return [event for event in events if event.id > event_id][:limit]
+
+    def events_tail(self, run: str, limit: int) -> list[StoredEvent]:
+        self._check()
+        return self.all[run].events[-limit:] if run in self.all else []
+
+    def measurements(self, limit: int = 500, task: str | None = None) -> list[MeasurementRecord]:
+        self._check()
+        return [row for row in self.measured if task in (None, row.task)][:limit]
+
+
+class FixedSources:
+    """`Sources` with fixed answers; `asked` records what the app asked to be done."""
+
+    def __init__(self, folder: Path, runs: Sequence[Run] = (), *, measured: bool = True) -> None:
+        self._folder = folder
+        self.store = FixedStore(runs, ui_data.MEASUREMENTS if measured else ())
+        self.asked: list[tuple[str, str]] = []
+        self.host_samples = 0
+        self.time_s = ui_data.NOW_S
+        self.started: Run | None = None
+
+    @property
+    def screenshots(self) -> Path:
+        return self._folder / "screenshots"
+
+    @property
+    def log_file(self) -> Path:
+        return self._folder / "logs" / "app.log"
+
+    @property
+    def home_name(self) -> str:
+        return "~/.local/share/edgelab"
+
+    def now_s(self) -> float:
+        return self.time_s
+
+    def devices(self) -> Sequence[Device]:
+        return (ui_data.LOCAL,)
+
+    def sample_host(self) -> HostState:
+        self.host_samples += 1
+        return ui_data.HOST
+
+    def tasks(self) -> Sequence[TaskSpec]:
+        return ui_data.TASKS
+
+    def run_state(self, run: RunRecord) -> RunState:
+        return self.store.all[run.id].state
+
+    def launch(self, task: TaskSpec, device: Device) -> str:
+        self.asked.append(("launch", f"{task.name} on {device.name}"))
+        started = ui_data.running()
+        self.store.all = {started.record.id: started, **self.store.all}
+        return started.record.id
+
+    def stop(self, run_id: str) -> None:
+        self.asked.append(("stop", run_id))
+
+    def resume(self, run_id: str) -> None:
+        self.asked.append(("resume", run_id))
+
+
+def app_over(folder: Path, *runs: Run, watch: bool = True, measured: bool = True) -> EdgeLabApp:
+    """Return an app over fixed data; it opens the first run in the Runner unless `watch` is False."""
+    sources = FixedSources(folder, runs, measured=measured)
+    return EdgeLabApp(sources, watch=runs[0].record.id if runs and watch else None)
+
+
+def fixed(app: EdgeLabApp) -> FixedSources:
+    """Return the app's fixed sources."""
+    assert isinstance(app.sources, FixedSources)
+    return app.sources
+
+
+async def until(pilot: Pilot[None], condition: Callable[[], bool], limit_s: float = 10.0) -> None:
+    """Let the app work until `condition` holds. Fails the test after `limit_s`."""
+    end_s = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end_s, "the app did not get there in time"
+        await pilot.pause(0.02)
+    await pilot.pause()
+
+
+@pytest.fixture
+def calm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Freeze the time zone, and let one sample of the host stand for all."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    monkeypatch.setattr("edgelab.screens.lab.SAMPLE_S", 3600.0)
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setattr("textual.widgets.Input.cursor_blink", False)
