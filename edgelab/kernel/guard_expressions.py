@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from edgelab.kernel import guard_names as names
-from edgelab.kernel.guard_syntax import Finding, dotted_name, has_string, refuse_escape
+from edgelab.kernel.guard_syntax import Finding, dotted_name, has_string, indexes_by_string, refuse_escape
 
 _STRING = re.compile(r"[\w .,:+\-*/=>@\[\]()]{0,200}", re.ASCII)
 
@@ -130,7 +130,7 @@ class ExpressionCheck:
         base = node.value
         if isinstance(base, ast.Name) and base.id not in self.bound:
             raise Finding(node, f"{base.id}[...] is not a local tensor or tuple", hack=True)
-        if not isinstance(base, ast.Name | ast.Attribute | ast.Subscript) or has_string(node.slice):
+        if not isinstance(base, ast.Name | ast.Attribute | ast.Subscript) or indexes_by_string(node.slice):
             raise Finding(node, "only a local tensor or tuple can be indexed, and only by numbers", hack=True)
         self.visit(base)
         self.visit(node.slice)

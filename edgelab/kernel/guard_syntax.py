@@ -66,6 +66,16 @@ def check_name(name: str, node: ast.AST) -> None:
         raise Finding(node, f"the name {name} is reserved; choose another")
 
 
+def indexes_by_string(node: ast.AST) -> bool:
+    """Whether a string stands in an index, outside of the calls in it, whose arguments are checked as such
+    (`x[T.cast(i, "int64")]` indexes by a number)."""
+    if isinstance(node, ast.Call):
+        return False
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str | bytes)
+    return any(indexes_by_string(child) for child in ast.iter_child_nodes(node))
+
+
 def has_string(node: ast.AST) -> bool:
     """Whether a string stands anywhere in the expression."""
     return any(

@@ -106,7 +106,11 @@ def test_doctor_says_what_is_there_and_what_each_missing_part_enables(edgelab):
 def test_doctor_without_a_compiler_is_not_ready(tmp_path):
     environment = {**os.environ, "PATH": str(tmp_path), "EDGELAB_HOME": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-m", "edgelab", "doctor"], capture_output=True, text=True, timeout=60, env=environment
+        [sys.executable, "-m", "edgelab", "doctor"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment,
     )
     assert done.returncode == ExitCode.NOT_READY
     assert "C compiler           MISSING" in done.stdout

@@ -253,6 +253,7 @@ ACCEPTED = {
     "select": program("T.Select(A[vi] > T.float32(0), A[vi], T.float32(0))"),
     "if-then-else": program("T.if_then_else(vi < 32, A[vi], T.float32(0))"),
     "cast": program('T.Cast("float32", A[vi].astype("int32"))'),
+    "computed index": program('A[T.cast(A[vi], "int64")]'),
     "square": program("T.exp(A[vi]) ** 2"),
     "math function": program('T.call_pure_extern("float32", "tanhf", A[vi])'),
     "vector intrinsic": program('T.call_llvm_pure_intrin("float32", "llvm.sqrt.f32", A[vi])'),
