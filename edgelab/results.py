@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from edgelab.errors import ExitCode
+
 Verdict = Literal["ok", "failed", "unstable"]
 Quality = Literal["strict", "paired", "none"]
 
@@ -79,3 +81,12 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     candidate_program: str = ""
     elapsed_s: float = 0.0
     phase_s: dict[str, float] = {}
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Status of the command that ran it. An unstable timing is the device's fault: not ready."""
+        if self.verdict == "ok":
+            return ExitCode.DONE
+        if self.verdict == "unstable":
+            return ExitCode.NOT_READY
+        return ExitCode(self.failure.exit_code) if self.failure else ExitCode.WORK_FAILED

@@ -22,7 +22,7 @@ from edgelab.bench.reference import (
 from edgelab.bench.services import Services
 from edgelab.bench.storage import file_digest, write_atomically
 from edgelab.bench.tasks import TaskSpec
-from edgelab.bench.timing import TimingPolicy
+from edgelab.bench.timing_policy import TimingPolicy
 from edgelab.drivers.worker_client import ProgramFailure, WorkerClient
 from edgelab.drivers.worker_messages import Limits, MemoryReading, Tolerance, Verification
 from edgelab.errors import EvaluationFailure, FailureClass

@@ -9,7 +9,8 @@ from typing import Protocol
 import msgspec
 
 from edgelab.bench.phases import Emit
-from edgelab.bench.timing import PairStatistics, TimingPolicy
+from edgelab.bench.timing import PairStatistics
+from edgelab.bench.timing_policy import TimingPolicy
 from edgelab.drivers import worker_messages as messages
 from edgelab.events import DeviceSampled, PairsTimed
 

@@ -14,7 +14,6 @@ from edgelab.home import Home
 from edgelab.results import RunResult
 from edgelab.runs import control
 from edgelab.runs.folder import RunFolder
-from edgelab.runs.verdict import exit_code_of
 from edgelab.store.reader import StoreReader
 
 _POLL_S = 0.05
@@ -82,6 +81,5 @@ def follow_or_stop(home: Home, run_id: str, show: Callable[[str], None], *, afte
 
 def exit_with(result: RunResult) -> None:
     """End the command with the status of `result`."""
-    status = exit_code_of(result)
-    if status is not ExitCode.DONE:
-        raise click.exceptions.Exit(int(status))
+    if result.exit_code is not ExitCode.DONE:
+        raise click.exceptions.Exit(int(result.exit_code))

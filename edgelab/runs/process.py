@@ -158,7 +158,7 @@ def main(home_root: str, run_id: str, lock: str) -> int:
                 writer.append(run_id, [RunInterrupted(reason="stopped on request")])
                 writer.update_run(run_id, "interrupted", finished_s=time.time())
                 return ExitCode.INTERRUPTED
-            return verdict.exit_code_of(result)
+            return result.exit_code
     except EdgeLabError as error:
         log.exception("run %s: %s", run_id, error)
         return error.exit_code

@@ -7,7 +7,7 @@ import time
 
 import msgspec
 
-from edgelab.bench.timing import TimingPolicy
+from edgelab.bench.timing_policy import TimingPolicy
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 

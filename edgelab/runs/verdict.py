@@ -7,7 +7,7 @@ import time
 import msgspec
 
 from edgelab.bench.evaluation import Evaluated, Evaluation, Progress
-from edgelab.errors import EdgeLabError, EvaluationFailure, ExitCode, FailureClass
+from edgelab.errors import EdgeLabError, EvaluationFailure, FailureClass
 from edgelab.results import BaselineInfo, Failure, Latency, RobustVariation, RunResult
 from edgelab.runs.spec import RunSpec
 from edgelab.store.records import MeasurementRecord
@@ -23,15 +23,6 @@ def failure_of(error: EdgeLabError) -> Failure:
         advice=error.advice,
         exit_code=int(error.exit_code),
     )
-
-
-def exit_code_of(result: RunResult) -> ExitCode:
-    """Return the status `edgelab run` ends with. An unstable timing is the device's fault: not ready."""
-    if result.verdict == "ok":
-        return ExitCode.DONE
-    if result.verdict == "unstable":
-        return ExitCode.NOT_READY
-    return ExitCode(result.failure.exit_code) if result.failure else ExitCode.WORK_FAILED
 
 
 def failed(

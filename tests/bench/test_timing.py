@@ -1,4 +1,4 @@
-"""Paired statistics: robust variation, interval of the median, quality, and the stop rule."""
+"""Paired statistics: robust variation, interval of the median, quality."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 import random
 import statistics
 
-import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from edgelab.bench.timing import PairStatistics, TimingPolicy, median_interval, robust_variation
+from edgelab.bench.timing import PairStatistics, median_interval, robust_variation
+from tests.support.statistics import some_statistics
 
 latencies = st.lists(st.floats(1e-7, 1e2, allow_nan=False), min_size=1, max_size=60)
 
@@ -104,20 +104,6 @@ def test_a_block_without_time_is_refused():
         PairStatistics.of([1.0, 0.0], [1.0, 1.0])
 
 
-def some_statistics(**changes) -> PairStatistics:
-    base = PairStatistics(
-        pairs=100,
-        latency_candidate_s=1e-3,
-        latency_baseline_s=1e-3,
-        speedup=1.0,
-        speedup_ci95=(0.999, 1.001),
-        rcv_candidate=0.01,
-        rcv_baseline=0.01,
-        rcv_speedup=0.01,
-    )
-    return msgspec.structs.replace(base, **changes)
-
-
 @pytest.mark.parametrize(
     ("changes", "quality"),
     [
@@ -133,28 +119,3 @@ def some_statistics(**changes) -> PairStatistics:
 )
 def test_quality(changes, quality):
     assert some_statistics(**changes).quality == quality
-
-
-def test_timing_goes_on_until_the_interval_is_narrow():
-    policy = TimingPolicy()
-    assert policy.is_enough(some_statistics(), 1.0)
-    assert not policy.is_enough(some_statistics(pairs=policy.min_pairs - 1), 1.0)
-    assert not policy.is_enough(some_statistics(speedup_ci95=(0.9, 1.1)), 1.0)
-    assert not policy.is_enough(some_statistics(rcv_speedup=0.2), 1.0)
-
-
-def test_caps_end_timing_whatever_was_reached():
-    policy = TimingPolicy()
-    noisy = some_statistics(rcv_speedup=0.5)
-    assert policy.is_enough(msgspec.structs.replace(noisy, pairs=policy.max_pairs), 1.0)
-    assert policy.is_enough(noisy, policy.max_time_s)
-    assert not policy.is_enough(msgspec.structs.replace(noisy, pairs=3), policy.max_time_s + 1)
-
-
-@given(st.floats(1e-7, 100))
-def test_blocks_fit_the_call(latency_s):
-    policy = TimingPolicy()
-    calls = policy.calls_per_block(latency_s)
-    assert calls >= 1
-    assert calls == 1 or calls * latency_s <= 1.5 * policy.block_s + latency_s
-    assert 2 <= policy.pairs_per_batch(latency_s) <= 200

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from edgelab.errors import ExitCode
-from edgelab.events import STEPS
+from edgelab.events import STEPS, RunFinished, RunStarted
 from edgelab.runs import control
 from edgelab.runs.folder import RunFolder
 from tests.support import candidates
@@ -191,3 +192,20 @@ def _fill(folder: Path) -> None:
                     pass
             except OSError:
                 continue
+
+
+def test_a_run_killed_between_journal_and_store_is_completed_without_measuring_again(cli):
+    cli("run", str(candidates.TINY))
+    with cli.reader() as reader:
+        run = reader.find_run("last").id
+        result = reader.run(run).result
+    with sqlite3.connect(cli.home.database) as connection:
+        connection.execute("UPDATE runs SET state = 'running', result = NULL, finished_s = NULL")
+        connection.execute("DELETE FROM events WHERE kind = 'run_finished'")
+    assert cli("runs", "resume", run).returncode == result.exit_code
+    with cli.reader() as reader:
+        assert reader.run(run).result == result
+        assert len(reader.measurements()) == 1
+        events = [event.body for event in reader.events_after(0)]
+    assert sum(isinstance(body, RunStarted) for body in events) == 1
+    assert sum(isinstance(body, RunFinished) for body in events) == 1

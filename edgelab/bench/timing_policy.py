@@ -1,0 +1,54 @@
+"""How much timing a measurement may take: blocks, batches, caps, and when enough pairs were taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from edgelab.bench.timing import PairStatistics
+
+
+class TimingPolicy(msgspec.Struct, frozen=True):
+    """How much timing a measurement may take.
+
+    A block is `warm_calls` untimed calls and then timed calls for about `block_s`: single calls for
+    long kernels, several where one call is near the clock's and the pipe's resolution.
+    """
+
+    min_pairs: int = 40
+    max_pairs: int = 2000
+    block_s: float = 0.001
+    batch_s: float = 0.25
+    max_time_s: float = 30.0
+    warm_up_s: float = 0.1
+    warm_calls: int = 1
+    min_long_pairs: int = 12
+
+    def calls_per_block(self, latency_s: float) -> int:
+        """Return how many timed calls make a block for calls of `latency_s`."""
+        return max(1, round(self.block_s / max(latency_s, 1e-7)))
+
+    def warm_calls_per_block(self, latency_s: float) -> int:
+        """Return the untimed calls that begin a block; long calls warm themselves."""
+        return self.warm_calls if latency_s < self.block_s * 10 else 0
+
+    def pairs_per_batch(self, latency_s: float) -> int:
+        """Return how many pairs to time before the statistics are looked at again."""
+        calls = self.calls_per_block(latency_s) + self.warm_calls_per_block(latency_s)
+        return max(2, min(200, int(self.batch_s / (2 * calls * max(latency_s, 1e-7)))))
+
+    def is_enough(self, statistics: PairStatistics, elapsed_s: float) -> bool:
+        """Whether timing may stop: the quality holds with a narrow interval, or a cap is reached."""
+        if self.is_capped(statistics, elapsed_s):
+            return True
+        if statistics.pairs < self.min_pairs:
+            return False
+        return statistics.quality != "none" and statistics.interval_is_narrow
+
+    def is_capped(self, statistics: PairStatistics, elapsed_s: float) -> bool:
+        """Whether the pairs or the time are used up (long calls still get `min_long_pairs`)."""
+        if statistics.pairs >= self.max_pairs:
+            return True
+        return elapsed_s >= self.max_time_s and statistics.pairs >= self.min_long_pairs

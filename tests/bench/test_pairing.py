@@ -1,0 +1,92 @@
+"""The timing step over a scripted worker: warm-up, blocks, batches, events and the end."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from edgelab.bench.pairing import time_pairs
+from edgelab.bench.timing_policy import TimingPolicy
+from edgelab.drivers.worker_messages import DeviceReading, PairSeries
+from edgelab.events import DeviceSampled, PairsTimed
+
+
+class ScriptedWorker:
+    """Answers with latencies from two functions of the pair's number."""
+
+    def __init__(self, candidate, baseline, *, short_by: int = 0) -> None:
+        self._candidate, self._baseline = candidate, baseline
+        self._numbers = itertools.count()
+        self._short_by = short_by
+        self.calls: list[dict] = []
+
+    async def pair(self, a, b, *, pairs, calls_per_block, warm_calls, first, time_s):
+        assert (a, b) == ("candidate", "baseline")
+        self.calls.append(
+            {"pairs": pairs, "calls": calls_per_block, "warm": warm_calls, "first": first, "time_s": time_s}
+        )
+        numbers = [next(self._numbers) for _ in range(max(1, pairs - self._short_by))]
+        a_s, b_s = (tuple(side(number) for number in numbers) for side in (self._candidate, self._baseline))
+        return PairSeries(a_s, b_s, tuple(zip(a_s, b_s, strict=True)))
+
+    async def sample(self):
+        return DeviceReading(cpu_freq_hz=None, temperature_c=50.0, load_1min=0.1, memory_available_bytes=None)
+
+
+POLICY = TimingPolicy(warm_up_s=0.0)
+
+
+async def test_a_steady_pair_ends_as_soon_as_there_are_enough():
+    events = []
+    worker = ScriptedWorker(lambda _: 2e-3, lambda _: 3e-3)
+    series = await time_pairs(worker, POLICY, events.append)
+    assert series.statistics.speedup == pytest.approx(1.5)
+    assert series.statistics.quality == "strict"
+    assert POLICY.min_pairs <= len(series.candidate_s) < 2 * POLICY.min_pairs
+    timed = [event for event in events if isinstance(event, PairsTimed)]
+    assert sum(len(event.candidate_s) for event in timed) == len(series.candidate_s)
+    assert timed[-1].pairs == series.statistics.pairs
+    assert [event.temperature_c for event in events if isinstance(event, DeviceSampled)] == [50.0] * len(
+        timed
+    )
+
+
+async def test_noise_in_the_ratio_ends_at_the_cap_with_what_was_reached():
+    source = random.Random(3)
+    worker = ScriptedWorker(lambda _: source.uniform(1e-4, 3e-4), lambda _: source.uniform(1e-4, 3e-4))
+    policy = TimingPolicy(warm_up_s=0.0, max_pairs=500)
+    series = await time_pairs(worker, policy, lambda _: None)
+    assert series.statistics.quality == "none"
+    assert series.statistics.pairs == 500
+
+
+async def test_drift_of_both_sides_is_paired_quality():
+    worker = ScriptedWorker(lambda n: 1e-3 * (1 + n % 40), lambda n: 1.2e-3 * (1 + n % 40))
+    series = await time_pairs(worker, POLICY, lambda _: None)
+    assert series.statistics.quality == "paired"
+    assert series.statistics.speedup == pytest.approx(1.2)
+
+
+@pytest.mark.parametrize(
+    ("candidate_s", "baseline_s", "calls", "warm"),
+    [(5e-5, 5e-5, 20, 1), (4e-3, 4e-3, 1, 1), (0.1, 0.1, 1, 0), (1e-5, 10e-3, 5, 0), (1e-5, 0.2, 1, 0)],
+)
+async def test_blocks_fit_both_sides(candidate_s, baseline_s, calls, warm):
+    worker = ScriptedWorker(lambda _: candidate_s, lambda _: baseline_s)
+    await time_pairs(worker, POLICY, lambda _: None)
+    assert {(call["calls"], call["warm"]) for call in worker.calls[1:]} == {(calls, warm)}
+
+
+async def test_order_flips_across_batches_of_odd_length():
+    worker = ScriptedWorker(lambda _: 1.0, lambda _: 1.0, short_by=1)
+    policy = TimingPolicy(warm_up_s=0.0, min_pairs=3, max_pairs=5)
+    await time_pairs(worker, policy, lambda _: None)
+    assert [call["first"] for call in worker.calls[1:]] == [0, 1, 0]
+
+
+async def test_time_limits_leave_room_for_the_slow_side():
+    worker = ScriptedWorker(lambda _: 1e-3, lambda _: 0.5)
+    await time_pairs(worker, POLICY, lambda _: None)
+    assert all(call["time_s"] > 2 * call["pairs"] * call["calls"] * 0.5 for call in worker.calls[1:])
