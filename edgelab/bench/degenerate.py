@@ -12,7 +12,8 @@ from typing import Literal, Protocol
 import msgspec
 import numpy as np
 
-from edgelab.bench.tolerance import Tolerance, mismatched
+from edgelab.bench.tolerance import mismatched
+from edgelab.drivers.worker_messages import Tolerance
 
 Kind = Literal[
     "nan", "near_zero", "zeros_pass", "constant", "ignores_inputs", "ignores_input", "ignores_weight"

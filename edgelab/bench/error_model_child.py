@@ -12,7 +12,8 @@ import torch
 from edgelab.bench.reductions_child import ReductionMeter
 from edgelab.bench.reference import ErrorModel
 from edgelab.bench.task_model_child import Outputs, TaskModel
-from edgelab.bench.tolerance import OutputErrors, Tolerance, tolerance_of
+from edgelab.bench.tolerance import OutputErrors, tolerance_of
+from edgelab.drivers.worker_messages import Tolerance
 from edgelab.errors import TaskError
 
 

@@ -24,7 +24,7 @@ from edgelab.bench.storage import file_digest, write_atomically
 from edgelab.bench.tasks import TaskSpec
 from edgelab.bench.timing_policy import TimingPolicy
 from edgelab.drivers.worker_client import ProgramFailure, WorkerClient
-from edgelab.drivers.worker_messages import Limits, MemoryReading, Tolerance, Verification
+from edgelab.drivers.worker_messages import Limits, MemoryReading, Verification
 from edgelab.errors import EvaluationFailure, FailureClass
 from edgelab.events import Built, LogLine, Lowered, Role, SeedVerified, StepProgress
 from edgelab.kernel import guard
@@ -227,7 +227,7 @@ class Evaluation:
             role,
             inputs=await transport.put(bundle.inputs_path(seed)),
             expected=await transport.put(bundle.expected_path(seed)),
-            tolerance=Tolerance(rtol=bundle.meta.tolerance.rtol, atol=bundle.meta.tolerance.atol),
+            tolerance=bundle.meta.tolerance,
             time_s=time_s,
         )
         self._emit(

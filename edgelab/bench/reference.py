@@ -21,7 +21,7 @@ import msgspec
 
 from edgelab.bench.reference_process import ChildRequest, run_reference_child
 from edgelab.bench.tasks import TaskSpec, digest_of
-from edgelab.bench.tolerance import Tolerance
+from edgelab.drivers.worker_messages import Tolerance
 from edgelab.errors import EvaluationFailure, FailureClass
 from edgelab.kernel.program import TensorSpec
 
@@ -33,6 +33,9 @@ TIMING_SEED = 101
 
 RECHECK_SEED = 211
 """Seed of the fresh inputs on which outputs are checked again after timing."""
+
+ANNOUNCED_SEEDS = (*VERIFICATION_SEEDS, TIMING_SEED, RECHECK_SEED)
+"""Tolerances are measured over these, whichever seeds a caller asks for first."""
 
 META_NAME = "meta.json"
 PROGRAM_NAME = "program.py"

@@ -22,6 +22,7 @@ import torch
 
 from edgelab.bench.error_model_child import SeedResult, compute, measure, wide_form
 from edgelab.bench.reference import (
+    ANNOUNCED_SEEDS,
     META_NAME,
     PARAMS_NAME,
     PROGRAM_NAME,
@@ -44,18 +45,20 @@ def make_bundle(request: ChildRequest, say: _Say) -> None:
     folder = Path(request.folder)
     loaded = TaskModel(request.task, Path(request.path), request.source)
     wide_model = wide_form(loaded) if request.program else None
-    results: list[SeedResult] = []
-    for seed in request.seeds:
-        result = compute(loaded, seed, wide_model)
-        if result.wide_problem:
-            say(ChildLog(f"the tolerance rests on rounding alone: {result.wide_problem}"))
-        _save(folder / inputs_name(seed), "in", result.inputs)
-        _save(folder / expected_name(seed), "out", result.outputs.tensors)
-        results.append(result)
-        say(ChildLog(f"PyTorch reference of seed {seed} is ready"))
-    _check_specs(request.task, results)
+    results: dict[int, SeedResult] = {}
+    for seed in dict.fromkeys((*request.seeds, *(ANNOUNCED_SEEDS if request.program else ()))):
+        results[seed] = result = compute(loaded, seed, wide_model)
+        if seed in request.seeds:
+            _save(folder / inputs_name(seed), "in", result.inputs)
+            _save(folder / expected_name(seed), "out", result.outputs.tensors)
+            say(ChildLog(f"PyTorch reference of seed {seed} is ready"))
+    _check_specs(request.task, list(results.values()))
+    problems = dict.fromkeys(result.wide_problem for result in results.values() if result.wide_problem)
+    for problem in problems:
+        say(ChildLog(f"the tolerance rests on rounding alone: {problem}"))
     if request.program:
-        _write_program(request, loaded, results, begun_s, say)
+        announced = [results[seed] for seed in ANNOUNCED_SEEDS]
+        _write_program(request, loaded, announced, begun_s, say)
 
 
 def _save(path: Path, prefix: str, tensors: Sequence[torch.Tensor]) -> None:

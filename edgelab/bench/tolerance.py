@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from edgelab.drivers.worker_messages import Tolerance
+
 ROUNDING_MULTIPLE = 16.0
 """Multiple of eps * sqrt(reduction length) that a legitimate reordering or algorithm change may cost.
 
@@ -21,16 +23,6 @@ MEASURED_MULTIPLE = 16.0
 
 SHORTEST_REDUCTION = 25
 """Reductions shorter than this are treated as this long: elementwise code approximates functions, too."""
-
-
-class Tolerance(msgspec.Struct, frozen=True):
-    """`got` matches `expected` where |got - expected| <= atol + rtol * |expected|; 0, 0 means equal.
-
-    Integer and boolean outputs are compared exactly whatever the tolerance says.
-    """
-
-    rtol: float
-    atol: float
 
 
 class OutputErrors(msgspec.Struct, frozen=True):
