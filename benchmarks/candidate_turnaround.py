@@ -23,7 +23,7 @@ from edgelab.bench.evaluation import Evaluation, EvaluationRequest
 from edgelab.bench.reference import RECHECK_SEED, TIMING_SEED, VERIFICATION_SEEDS, ReferenceBundle, prepare
 from edgelab.bench.services import Services
 from edgelab.bench.tasks import Catalogue, TaskSpec, catalogue_root, resolve
-from edgelab.bench.timing import TimingPolicy
+from edgelab.bench.timing_policy import TimingPolicy
 from edgelab.drivers.local import LocalTransport
 from edgelab.events import EventBody
 

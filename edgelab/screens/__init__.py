@@ -1,0 +1,1 @@
+"""The five screens, their dialogs, and the model of a watched run."""

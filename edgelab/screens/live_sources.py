@@ -1,0 +1,105 @@
+"""The sources of the real app: the store, the run layer and the lab, imported when first used."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from edgelab.home import Home
+
+if TYPE_CHECKING:
+    from edgelab.bench.tasks import TaskSpec
+    from edgelab.lab.host import HostSampler, HostState
+    from edgelab.lab.inventory import Device
+    from edgelab.store.reader import StoreReader
+    from edgelab.store.records import RunRecord, RunState
+
+
+class LiveSources:
+    """`Sources` over the data folder `home`."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._reader: StoreReader | None = None
+
+    @property
+    def store(self) -> StoreReader:
+        """The store's reader; the database is opened by its first query."""
+        if self._reader is None:
+            from edgelab.store.reader import StoreReader
+
+            self._reader = StoreReader(self._home.database)
+        return self._reader
+
+    @property
+    def screenshots(self) -> Path:
+        """The folder for screenshots."""
+        return self._home.root / "screenshots"
+
+    @property
+    def log_file(self) -> Path:
+        """Where tracebacks of the app go."""
+        return self._home.logs / "app.log"
+
+    @property
+    def home_name(self) -> str:
+        """The data folder, with the user's own folder as `~`."""
+        root = self._home.root
+        return f"~/{root.relative_to(Path.home())}" if root.is_relative_to(Path.home()) else str(root)
+
+    @cached_property
+    def _sampler(self) -> HostSampler:
+        from edgelab.lab.host import HostSampler
+
+        return HostSampler(self._home.root)
+
+    def now_s(self) -> float:
+        """Return the time, seconds since the epoch."""
+        return time.time()
+
+    def devices(self) -> Sequence[Device]:
+        """Return the lab's devices."""
+        from edgelab.lab.inventory import built_in
+
+        return built_in()
+
+    def sample_host(self) -> HostState:
+        """Return the state of this machine."""
+        return self._sampler.sample()
+
+    def tasks(self) -> Sequence[TaskSpec]:
+        """Return the catalogue."""
+        from edgelab.bench.tasks import Catalogue, catalogue_root
+
+        return Catalogue.load(catalogue_root()).specs
+
+    def run_state(self, run: RunRecord) -> RunState:
+        """Return the true state of a run, by the lock on its folder."""
+        from edgelab.runs import control
+
+        return control.state(self._home, run)
+
+    def launch(self, task: TaskSpec, device: Device) -> str:
+        """Start a detached run; returns its id."""
+        from edgelab.runs import launch
+        from edgelab.runs.spec import RunSpec
+
+        # A file outside the catalogue is named by its path, as `edgelab run FILE.py` does.
+        name = task.name if task.level else str(task.path)
+        spec = RunSpec(task=name, device=device.name, backend=device.backend, simulated=device.simulated)
+        return launch.launch(self._home, spec, task)
+
+    def stop(self, run_id: str) -> None:
+        """Stop a run and wait for its end."""
+        from edgelab.runs import control
+
+        control.stop(self._home, run_id)
+
+    def resume(self, run_id: str) -> None:
+        """Continue a run that was interrupted or lost."""
+        from edgelab.runs import launch
+
+        launch.resume(self._home, run_id)

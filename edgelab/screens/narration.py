@@ -1,0 +1,65 @@
+"""Events other than log lines, told as one line of the log: (level, source, text)."""
+
+from __future__ import annotations
+
+from edgelab.events import (
+    AnyEvent,
+    Built,
+    Lowered,
+    RunFinished,
+    RunInterrupted,
+    RunStarted,
+    SeedVerified,
+    StepFinished,
+)
+from edgelab.results import RunResult
+from edgelab.widgets import format as fmt
+
+
+def narrate(body: AnyEvent) -> tuple[str, str, str] | None:
+    """Return the log line for an event worth one, None for those that screens show elsewhere."""
+    if isinstance(body, StepFinished):
+        return _step(body)
+    if isinstance(body, SeedVerified):
+        return _seed(body)
+    if isinstance(body, Built):
+        cost = "from the cache" if body.cached else f"in {fmt.elapsed(body.cost_s)}"
+        return "info", "build", f"{body.role}: {fmt.size(body.size_bytes)} artefact {cost}"
+    if isinstance(body, Lowered):
+        kernels = f"{len(body.kernels)} kernel{'s' if len(body.kernels) != 1 else ''}"
+        return "info", "lower", f"{body.role}: {kernels} by {body.adapter} in {fmt.elapsed(body.cost_s)}"
+    if isinstance(body, RunStarted):
+        again = "resumed" if body.resumed else "started"
+        return "info", "run", f"{again}: {body.task} on {body.device} ({body.backend}), pid {body.pid}"
+    if isinstance(body, RunFinished):
+        return _finished(body.result)
+    if isinstance(body, RunInterrupted):
+        return "warning", "run", f"interrupted: {body.reason or 'stopped on request'}"
+    return None
+
+
+def _step(body: StepFinished) -> tuple[str, str, str]:
+    outcome = "done" if body.ok else "failed"
+    text = f"{body.step} {outcome} after {fmt.elapsed(body.elapsed_s)}"
+    return "info" if body.ok else "error", "run", f"{text}: {body.summary}" if body.summary else text
+
+
+def _seed(body: SeedVerified) -> tuple[str, str, str]:
+    if not body.ok:
+        return "error", "verify", f"{body.role}, seed {body.seed}: {body.message or 'outputs differ'}"
+    error = "" if body.max_abs_error is None else f", largest error {body.max_abs_error:.2g}"
+    tolerated = "" if body.tolerated is None else f" of {body.tolerated:.2g} tolerated"
+    return "info", "verify", f"{body.role}, seed {body.seed}: equal{error}{tolerated}"
+
+
+def _finished(result: RunResult) -> tuple[str, str, str]:
+    if result.verdict == "ok":
+        ratio = f"{fmt.speedup(result.speedup)} {fmt.interval(result.speedup_ci95)}"
+        return "info", "run", f"verdict ok: {ratio}, quality {result.quality}"
+    if result.failure is not None:
+        return (
+            "error",
+            "run",
+            f"verdict {result.verdict}: {result.failure.failure_class}: {result.failure.message}",
+        )
+    return "warning", "run", f"verdict {result.verdict}"

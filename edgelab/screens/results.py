@@ -1,0 +1,133 @@
+"""Screen 5: what was measured, and what failed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import SystemCommand
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+
+from edgelab.screens.base import EdgeScreen
+from edgelab.screens.result_rows import COLUMNS, Outcome, outcome_lines, outcome_rows, outcomes
+from edgelab.widgets.bars import Hint
+from edgelab.widgets.lines import LinesView
+from edgelab.widgets.spans import text_of
+from edgelab.widgets.table import RowTable
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from edgelab.widgets.query import Query
+
+LIMIT = 2000
+"""Newest measurements and runs shown."""
+
+_REFRESH_S = 5.0
+
+
+class ResultsScreen(EdgeScreen):
+    """Table and detail. Enter opens the run in the Runner."""
+
+    MODE = "results"
+    HINTS: ClassVar[Sequence[Hint]] = (
+        Hint("enter", "open run", "screen.open"),
+        Hint("/", "filter", "screen.filter"),
+        Hint("s", "sort", "screen.sort"),
+        Hint("S", "turn", "screen.turn"),
+        Hint("y", "copy", "screen.copy"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "again", "Run again", show=False)]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: dict[str, Outcome] = {}
+
+    def compose_body(self) -> ComposeResult:
+        """The table above its detail."""
+        with Container(id="stack"):
+            yield RowTable(
+                COLUMNS, id="results", empty="No measurement yet: 2 shows the tasks, Enter runs one."
+            )
+            yield LinesView(id="detail")
+
+    def arrive(self) -> None:
+        """Read the results, and again every few seconds while on show."""
+        self.start(self._load, "load")
+
+    def depart(self) -> None:
+        """Stop reading."""
+        self.workers.cancel_group(self, "load")
+
+    async def _load(self) -> None:
+        app = self.lab_app
+        while True:
+            measured = await app.read(app.sources.store.measurements, LIMIT)
+            runs = await app.read(app.sources.store.runs, LIMIT)
+            if not app.paused:
+                self._found = {outcome.run: outcome for outcome in outcomes(measured, runs)}
+                self.query_one(RowTable).set_rows(
+                    outcome_rows(list(self._found.values()), app.sources.now_s())
+                )
+                self.say("", about="load")
+            await asyncio.sleep(_REFRESH_S)
+
+    @on(RowTable.Highlighted)
+    def _highlighted(self, event: RowTable.Highlighted) -> None:
+        self._show_detail(event.key)
+
+    @on(RowTable.Chosen)
+    def _chosen(self, event: RowTable.Chosen) -> None:
+        self.lab_app.watch_run(event.key)
+
+    def on_resize(self) -> None:
+        """Wrap the detail anew once the layout is known."""
+        self.call_after_refresh(lambda: self._show_detail(self.query_one(RowTable).key))
+
+    def _show_detail(self, key: str | None) -> None:
+        view = self.query_one("#detail", LinesView)
+        outcome = self._found.get(key or "")
+        cells = max(view.content_size.width - 1, 20)
+        view.set_lines(outcome_lines(outcome, cells) if outcome is not None else [])
+
+    def apply_filter(self, query: Query) -> None:
+        """Filter while typing."""
+        self.query_one(RowTable).filter(query)
+
+    def action_open(self) -> None:
+        """Open the run under the cursor."""
+        self.query_one(RowTable).action_choose()
+
+    def action_sort(self) -> None:
+        """Sort by the next column (for the mouse)."""
+        self.query_one(RowTable).action_sort_next()
+
+    def action_turn(self) -> None:
+        """Turn the order round (for the mouse)."""
+        self.query_one(RowTable).action_sort_turn()
+
+    def action_again(self) -> None:
+        """Run the task of this row again."""
+        outcome = self._found.get(self.query_one(RowTable).key or "")
+        if outcome is not None:
+            self.start(lambda: self._again(outcome.task), "launch")
+
+    async def _again(self, name: str) -> None:
+        app = self.lab_app
+        task = next((task for task in await app.aside(app.sources.tasks) if task.name == name), None)
+        if task is None:
+            self.say(f"{name} is not in the catalogue; run its file with `edgelab run FILE.py`.")
+        else:
+            await app.launch(task)
+
+    def commands(self) -> Iterable[SystemCommand]:
+        """Return the commands of this screen."""
+        yield SystemCommand("Open this run", "Enter", self.action_open)
+        yield SystemCommand("Run this task again", "Key r", self.action_again)
+
+    def copied_text(self) -> str:
+        """Return the detail as text."""
+        return text_of(self.query_one("#detail", LinesView).lines)

@@ -1,0 +1,230 @@
+"""What the Runner's panels say: pure functions from a snapshot to lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from edgelab.screens.run_words import run_subject, state_span, task_name
+from edgelab.widgets import format as fmt
+from edgelab.widgets.marks import bar
+from edgelab.widgets.plot import Curve, Plot
+from edgelab.widgets.spans import Line, Span, fit, pad, rule, spread, width
+
+if TYPE_CHECKING:
+    from edgelab.screens.run_feed import RunSnapshot
+    from edgelab.screens.run_view import RunView, StepView
+
+_STEP_MARKS = {
+    "waiting": ("·", "waiting", "faint"),
+    "running": ("▸", "running", "accent"),
+    "ok": ("✓", "done", "good"),
+    "failed": ("✗", "failed", "bad"),
+}
+
+
+def elapsed_s(snapshot: RunSnapshot, now_s: float) -> float | None:
+    """Return how long the run took, or takes so far; a lost run ends with its last event."""
+    record, view = snapshot.record, snapshot.view
+    if view.result is not None and view.result.elapsed_s:
+        return view.result.elapsed_s
+    started_s = view.started_s if record is None or record.started_s is None else record.started_s
+    if started_s is None:
+        return None
+    ended_s = record.finished_s if record is not None else None
+    if ended_s is None:
+        ended_s = now_s if snapshot.state == "running" else view.last_event_s
+    return None if ended_s is None else max(ended_s - started_s, 0.0)
+
+
+def _shown_s(seconds: float | None) -> float | None:
+    """Keep a clock that has just started from flickering through milliseconds."""
+    return None if seconds is None else max(seconds, 0.1)
+
+
+def header_lines(snapshot: RunSnapshot, now_s: float, cells: int) -> list[Line]:
+    """Return two lines: state, task, device and time; run, candidate, baseline and clocks."""
+    record, view = snapshot.record, snapshot.view
+    where = "" if record is None else f" on {record.device} ({record.backend})"
+    left: Line = [Span(" "), state_span(snapshot.state), Span("  "), Span(task_name(snapshot), "text bold")]
+    left.append(Span(where, "muted"))
+    if record is not None and record.simulated:
+        left.append(Span("  simulated", "warn"))
+    right: Line = [
+        Span(fmt.elapsed(_shown_s(elapsed_s(snapshot, now_s))), "text"),
+        Span(" elapsed ", "muted"),
+    ]
+    second: Line = [Span(" run ", "faint"), Span(snapshot.run_id, "muted")]
+    if record is not None:
+        second += [Span("  candidate ", "faint"), Span(run_subject(record), "muted")]
+        second += [Span("  baseline ", "faint"), Span(record.baseline_kind, "muted")]
+    device = _device_line(view)
+    if width(second) + width(device) + 2 > cells:
+        device = []
+    return [spread(left, right, cells), spread(second, device, cells)]
+
+
+def _device_line(view: RunView) -> Line:
+    if view.device is None:
+        return []
+    device = view.device
+    return [
+        Span("clock ", "faint"),
+        Span(fmt.frequency(device.cpu_freq_hz), "muted"),
+        Span("  temperature ", "faint"),
+        Span(fmt.with_word(fmt.temperature(device.temperature_c)), "muted"),
+        Span("  load ", "faint"),
+        Span(fmt.plain(device.load_1min) + " ", "muted"),
+    ]
+
+
+def steps_lines(snapshot: RunSnapshot, now_s: float, cells: int) -> list[Line]:
+    """Return a heading and one line a step: glyph, name, word, time, progress or summary."""
+    done = sum(step.state == "ok" for step in snapshot.view.steps)
+    lines = [rule("Steps", cells, f"{done} of {len(snapshot.view.steps)} done")]
+    alive = snapshot.state == "running"
+    for step in snapshot.view.steps:
+        lines.append(_step_line(step, alive, now_s, cells))
+    return lines
+
+
+def _step_line(step: StepView, alive: bool, now_s: float, cells: int) -> Line:
+    glyph, word, style = _STEP_MARKS[step.state]
+    seconds = step.elapsed_s
+    if step.state == "running" and not alive:
+        glyph, word, style = "‖", "cut off", "warn"
+    elif step.state == "running" and step.started_s is not None:
+        seconds = max(now_s - step.started_s, 0.0)
+    took = "" if seconds is None else fmt.elapsed(seconds)
+    line: Line = [
+        Span(f"{glyph} ", f"{style} bold"),
+        Span(f"{step.name:<10}", "faint" if step.state == "waiting" else "text"),
+        Span(f"{word:<8}", style),
+        Span(f"{took:>7}  ", "muted"),
+    ]
+    room = cells - width(line)
+    return fit([*line, *_step_rest(step, alive, room)], cells)
+
+
+def _step_rest(step: StepView, alive: bool, room: int) -> Line:
+    if step.state == "running" and step.total:
+        count = f" {step.done}/{step.total}"
+        if len(count) > room:
+            count = f" {step.done * 100 // step.total} %"
+        note = f" {step.note}" if step.note else ""
+        bar_cells = min(room - len(count), 24)
+        if bar_cells < 4:
+            return [Span(count.strip(), "muted")]
+        line = [*bar(step.done / step.total, bar_cells, "accent" if alive else "muted"), Span(count, "muted")]
+        return [*line, Span(note, "faint")] if width(line) + len(note) <= room else line
+    said = step.summary or step.note
+    # Half a summary says little; the log has it whole.
+    return [Span(said, "muted")] if 0 < len(said) <= room or room >= 30 else []
+
+
+def stats_lines(view: RunView, cells: int) -> list[Line]:
+    """Return a heading and six lines of statistics; the verdict's numbers once there is one."""
+    timing, result = view.timing, view.result
+    final = result is not None and result.speedup is not None
+    quality = result.quality if final and result else timing.quality if timing else None
+    note = (
+        f"quality {quality}"
+        if quality and quality != "none"
+        else "no quality"
+        if final
+        else "no quality yet"
+        if timing
+        else ""
+    )
+    lines = [rule("Statistics", cells, note)]
+    if timing is None and not final:
+        return [
+            *lines,
+            [Span("No pair was timed." if result else "No pair is timed yet.", "faint")],
+            *_memory(view),
+        ]
+    rcv = result.rcv if final and result else None
+    latencies = result.latency_s if final and result else None
+    candidate = latencies.candidate if latencies else view.candidate.median
+    baseline = latencies.baseline if latencies else view.baseline.median
+    speedup = result.speedup if final and result else timing.speedup if timing else None
+    bounds = result.speedup_ci95 if final and result else timing.speedup_ci95 if timing else None
+    rows = (
+        (
+            "candidate",
+            fmt.latency(candidate),
+            rcv.candidate if rcv else timing and timing.rcv_candidate,
+            "candidate",
+        ),
+        (
+            "baseline",
+            fmt.latency(baseline),
+            rcv.baseline if rcv else timing and timing.rcv_baseline,
+            "baseline",
+        ),
+        (
+            "speed-up",
+            fmt.speedup(speedup),
+            rcv.speedup if rcv else timing and timing.rcv_speedup,
+            "text bold",
+        ),
+    )
+    for name, value, variation, style in rows:
+        lines.append(_stat(name, value, style, f"rCV {fmt.share(variation)}"))
+    lines.append(_stat("95 %", fmt.interval(bounds), "text", "of the median"))
+    lines.append(_pairs(view))
+    return [fit(line, cells) for line in (*lines, *_memory(view))]
+
+
+def _stat(name: str, value: str, style: str, rest: str) -> Line:
+    return [Span(f"{name:<10}", "muted"), *pad([Span(value, style)], 15), Span(rest, "muted")]
+
+
+def _pairs(view: RunView) -> Line:
+    if view.timing is not None:
+        timing = view.timing
+        calls = f"{timing.calls_per_block} call{'s' if timing.calls_per_block != 1 else ''}/block"
+        return _stat("pairs", f"{fmt.count(timing.pairs)} of {fmt.count(timing.max_pairs)}", "text", calls)
+    return _stat("pairs", fmt.count(view.result.pairs if view.result else None), "text", "")
+
+
+def _memory(view: RunView) -> list[Line]:
+    result = view.result
+    if result is None or (result.peak_memory_bytes is None and result.planned_memory_bytes is None):
+        return []
+    planned = f"plan {fmt.size(result.planned_memory_bytes)}"
+    return [_stat("peak mem.", fmt.size(result.peak_memory_bytes), "text", planned)]
+
+
+def latency_plot(view: RunView) -> Plot:
+    """Return the plot of the two latency series."""
+    stride = view.candidate.stride
+    note = "C candidate  B baseline" + (f"  every {stride}th pair" if stride > 1 else "")
+    return Plot(
+        title="Latency",
+        curves=(
+            Curve(view.candidate.values, "candidate", "C"),
+            Curve(view.baseline.values, "baseline", "B"),
+        ),
+        label=fmt.latency,
+        note=note if view.candidate.values else "",
+        empty="latencies appear when pairs are timed",
+    )
+
+
+def speedup_plot(view: RunView) -> Plot:
+    """Return the plot of the paired speed-up with its median and 95 % band."""
+    timing, result = view.timing, view.result
+    level = timing.speedup if timing else None
+    band = timing.speedup_ci95 if timing else None
+    if result is not None and result.speedup is not None:
+        level, band = result.speedup, result.speedup_ci95
+    return Plot(
+        title="Speed-up",
+        curves=(Curve(view.speedup.values, "info"),),
+        label=fmt.speedup,
+        note=f"median {fmt.speedup(level)}, 95 % {fmt.interval(band)}" if level is not None else "",
+        empty="baseline / candidate of each pair",
+        band=band,
+        level=level,
+        reference=1.0,
+    )

@@ -1,0 +1,102 @@
+"""Where the app's data comes from, as one small interface that tests replace with fixed data.
+
+Every method may block and is called off the event loop; those that read the store are all called in one
+thread, because a store reader belongs to one thread at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from edgelab.bench.tasks import TaskSpec
+    from edgelab.events import StoredEvent
+    from edgelab.lab.host import HostState
+    from edgelab.lab.inventory import Device
+    from edgelab.store.records import MeasurementRecord, RunRecord, RunState, StepRecord
+
+
+class StoreSource(Protocol):
+    """The queries of `StoreReader` that screens use."""
+
+    def runs(self, limit: int = 200) -> list[RunRecord]:
+        """Return the newest runs, newest first."""
+        ...
+
+    def run(self, run_id: str) -> RunRecord | None:
+        """Return one run."""
+        ...
+
+    def steps(self, run: str) -> list[StepRecord]:
+        """Return the steps of a run."""
+        ...
+
+    def events_after(self, event_id: int, *, run: str | None = None, limit: int = 2000) -> list[StoredEvent]:
+        """Return events with a higher id, oldest first."""
+        ...
+
+    def events_tail(self, run: str, limit: int) -> list[StoredEvent]:
+        """Return the newest events of a run, oldest first."""
+        ...
+
+    def measurements(self, limit: int = 500, task: str | None = None) -> list[MeasurementRecord]:
+        """Return the newest measurements, newest first."""
+        ...
+
+
+class Sources(Protocol):
+    """All that the screens ask of the rest of EdgeLab."""
+
+    @property
+    def store(self) -> StoreSource:
+        """The store's reader."""
+        ...
+
+    @property
+    def screenshots(self) -> Path:
+        """The folder for screenshots."""
+        ...
+
+    @property
+    def log_file(self) -> Path:
+        """Where tracebacks of the app go."""
+        ...
+
+    @property
+    def home_name(self) -> str:
+        """The data folder as shown to people."""
+        ...
+
+    def now_s(self) -> float:
+        """Return the time, seconds since the epoch. Never blocks."""
+        ...
+
+    def devices(self) -> Sequence[Device]:
+        """Return the lab's devices."""
+        ...
+
+    def sample_host(self) -> HostState:
+        """Return the state of this machine."""
+        ...
+
+    def tasks(self) -> Sequence[TaskSpec]:
+        """Return the catalogue."""
+        ...
+
+    def run_state(self, run: RunRecord) -> RunState:
+        """Return the true state of a run: `lost` when its process is gone."""
+        ...
+
+    def launch(self, task: TaskSpec, device: Device) -> str:
+        """Start a run; returns its id."""
+        ...
+
+    def stop(self, run_id: str) -> None:
+        """Stop a run and wait for its end."""
+        ...
+
+    def resume(self, run_id: str) -> None:
+        """Continue a run that was interrupted or lost."""
+        ...

@@ -1,0 +1,1 @@
+from tests.support.ui import calm as calm

@@ -1,0 +1,92 @@
+"""Each screen as a picture, at 80x24 and 160x48. Look at the report before accepting a change:
+`pytest tests/screens/test_snapshots.py --snapshot-update`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from edgelab.app import EdgeLabApp
+from tests.support import ui_data
+from tests.support.ui import app_over, until
+
+pytestmark = pytest.mark.usefixtures("calm")
+
+SIZES = [(80, 24), (160, 48)]
+RUNS = {
+    "running": ui_data.running,
+    "ok": ui_data.finished,
+    "failed": ui_data.failed,
+    "unstable": ui_data.unstable,
+    "lost": ui_data.lost,
+    "interrupted": ui_data.interrupted,
+}
+
+
+def settled(text: str, *keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
+    """Return a step that presses `keys` and waits until `text` is on the screen."""
+
+    async def wait(pilot: Pilot[None]) -> None:
+        app = pilot.app
+        assert isinstance(app, EdgeLabApp)
+        await pilot.press(*keys)
+        await until(
+            pilot, lambda: text in "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+        )
+        # Two frames more: the layout of what has just appeared.
+        await pilot.pause()
+        await pilot.pause()
+
+    return wait
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x48"])
+@pytest.mark.parametrize(
+    ("name", "keys", "text"),
+    [
+        ("lab", ("1",), "GiB free"),
+        ("tasks", ("2",), "not measured yet"),
+        ("runner-empty", ("3",), "No run to show yet"),
+        ("leka", ("4",), "not built yet"),
+    ],
+)
+def test_screen(snap_compare, tmp_path: Path, size, name: str, keys: tuple[str, ...], text: str) -> None:  # type: ignore[no-untyped-def]
+    assert snap_compare(app_over(tmp_path), run_before=settled(text, *keys), terminal_size=size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x48"])
+def test_results(snap_compare, tmp_path: Path, size) -> None:  # type: ignore[no-untyped-def]
+    app = app_over(tmp_path, ui_data.finished(), ui_data.failed(), ui_data.unstable(), watch=False)
+    assert snap_compare(app, run_before=settled("260829-wob01", "5"), terminal_size=size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x48"])
+@pytest.mark.parametrize("state", RUNS)
+def test_runner(snap_compare, tmp_path: Path, size, state: str) -> None:  # type: ignore[no-untyped-def]
+    assert snap_compare(app_over(tmp_path, RUNS[state]()), run_before=settled("Verdict"), terminal_size=size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x48"])
+def test_light_theme(snap_compare, tmp_path: Path, size) -> None:  # type: ignore[no-untyped-def]
+    async def run(pilot: Pilot[None]) -> None:
+        await settled("✓ OK")(pilot)
+        await settled("✓ OK", "t")(pilot)
+
+    assert snap_compare(app_over(tmp_path, ui_data.finished()), run_before=run, terminal_size=size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x48"])
+@pytest.mark.parametrize(
+    ("key", "text"), [("question_mark", "Everywhere"), ("s", "Let it go on"), ("p", "260829-bad01")]
+)
+def test_dialog(snap_compare, tmp_path: Path, size, key: str, text: str) -> None:  # type: ignore[no-untyped-def]
+    async def run(pilot: Pilot[None]) -> None:
+        await settled("Verdict")(pilot)
+        await settled(text, key)(pilot)
+
+    app = app_over(tmp_path, ui_data.running(), ui_data.finished(), ui_data.failed(), ui_data.lost())
+    assert snap_compare(app, run_before=run, terminal_size=size)

@@ -1,0 +1,342 @@
+"""The app as its operator meets it: keys, mouse, palette, pause, errors, and what it may import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from edgelab.app import EdgeLabApp, run_app
+from edgelab.events import LogLine, StoredEvent
+from edgelab.home import Home
+from edgelab.screens.base import EdgeScreen
+from edgelab.screens.dialogs import ConfirmDialog, HelpDialog, RunPicker
+from edgelab.screens.runner import RunnerScreen
+from edgelab.widgets.bars import Banner, FilterBar
+from edgelab.widgets.lines import LinesView
+from edgelab.widgets.log_view import LogView
+from edgelab.widgets.palette import DARK, LIGHT
+from edgelab.widgets.spans import text_of
+from edgelab.widgets.table import RowTable
+from tests.support import ui_data
+from tests.support.ui import app_over, calm, fixed, until
+
+__all__ = ["calm"]
+pytestmark = pytest.mark.usefixtures("calm")
+
+
+def screen_text(app: EdgeLabApp) -> str:
+    strips = app.screen._compositor.render_strips()
+    return "\n".join(strip.text for strip in strips)
+
+
+def shows(app: EdgeLabApp, text: str) -> bool:
+    return text in screen_text(app)
+
+
+def runner_has(app: EdgeLabApp, word: str) -> bool:
+    return isinstance(app.screen, RunnerScreen) and app.screen.snapshot is not None and shows(app, word)
+
+
+@pytest.mark.parametrize(
+    ("key", "mode", "text"),
+    [
+        ("1", "lab", "This machine"),
+        ("2", "tasks", "pw_expand_mnv2"),
+        ("3", "runner", "No run to show yet"),
+        ("4", "leka", "not built yet"),
+        ("5", "results", "18.9×"),
+    ],
+)
+@pytest.mark.parametrize("size", [(80, 24), (160, 48)])
+async def test_number_keys_switch_screens(
+    tmp_path: Path, key: str, mode: str, text: str, size: tuple[int, int]
+) -> None:
+    app = app_over(tmp_path)
+    async with app.run_test(size=size) as pilot:
+        await pilot.press("4" if key != "4" else "1", key)
+        await until(pilot, lambda: app.current_mode == mode and shows(app, text))
+        await pilot.press("escape")
+        assert app.current_mode != mode
+
+
+async def test_screens_are_a_click_away(tmp_path: Path) -> None:
+    app = app_over(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        column = screen_text(app).splitlines()[0].index("Results")
+        await pilot.click(offset=(column, 0))
+        await until(pilot, lambda: app.current_mode == "results")
+
+
+async def test_the_filter_narrows_while_typing_and_escape_leaves_it(tmp_path: Path) -> None:
+    app = app_over(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("2")
+        await until(pilot, lambda: shows(app, "squeezenet1_1"))
+        await pilot.press("slash", *"mobile", "space", *"!fire")
+        table = app.screen.query_one(RowTable)
+        assert (table.shown, table.key) == (1, "inverted_residual_mnv2")
+        await pilot.press("enter", "2")
+        assert app.screen.query_one(FilterBar).text == "mobile !fire"
+        await pilot.press("escape")
+        assert table.shown == len(ui_data.TASKS)
+        assert not app.screen.query_one(FilterBar).display
+
+
+async def test_enter_runs_the_task_and_shows_the_runner(tmp_path: Path) -> None:
+    app = app_over(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("2")
+        await until(pilot, lambda: shows(app, "squeezenet1_1"))
+        await pilot.press("down", "down", "enter")
+        await until(pilot, lambda: runner_has(app, "alive"))
+        assert fixed(app).asked == [("launch", "pw_expand_mnv2 on local")]
+        assert shows(app, "120/400")
+
+
+async def test_the_detail_follows_the_cursor_and_copies_its_source(tmp_path: Path) -> None:
+    app = app_over(tmp_path)
+    async with app.run_test(size=(160, 48)) as pilot:
+        await pilot.press("2")
+        await until(pilot, lambda: shows(app, "class Model"))
+        await pilot.press("down", "down")
+        await until(pilot, lambda: "Pointwise convolution" in text_of(app.screen.query_one(LinesView).lines))
+        await pilot.press("y")
+        assert app.clipboard.startswith('"""Pointwise')
+
+
+async def test_stopping_asks_first(tmp_path: Path) -> None:
+    app = app_over(tmp_path, ui_data.running())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: runner_has(app, "alive"))
+        await pilot.press("s")
+        assert isinstance(app.screen, ConfirmDialog)
+        await pilot.press("n")
+        assert fixed(app).asked == []
+        await pilot.press("s", "y")
+        await until(pilot, lambda: fixed(app).asked == [("stop", "260829-k7f3q")])
+
+
+@pytest.mark.parametrize(
+    ("make", "asked"), [(ui_data.lost, True), (ui_data.interrupted, True), (ui_data.finished, False)]
+)
+async def test_resume_only_where_it_makes_sense(tmp_path: Path, make, asked: bool) -> None:  # type: ignore[no-untyped-def]
+    run = make()
+    app = app_over(tmp_path, run)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: runner_has(app, "Verdict"))
+        await pilot.press("R")
+        if asked:
+            await until(pilot, lambda: fixed(app).asked == [("resume", run.record.id)])
+        else:
+            await app.aside(lambda: None)
+            assert fixed(app).asked == []
+
+
+async def test_brackets_and_the_picker_switch_runs(tmp_path: Path) -> None:
+    app = app_over(tmp_path, ui_data.running(), ui_data.finished(), ui_data.failed())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: runner_has(app, "260829-k7f3q"))
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: runner_has(app, "260829-ok001"))
+        await pilot.press("right_square_bracket")
+        await until(pilot, lambda: runner_has(app, "260829-k7f3q"))
+        await pilot.press("p")
+        await until(
+            pilot, lambda: isinstance(app.screen, RunPicker) and app.screen.query_one(RowTable).shown == 3
+        )
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: runner_has(app, "260829-bad01"))
+        assert shows(app, "✗ FAILED")
+
+
+async def test_pause_holds_the_view_and_never_the_intake(tmp_path: Path) -> None:
+    run = ui_data.running()
+    app = app_over(tmp_path, run)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: runner_has(app, "other work runs"))
+        await pilot.press("space")
+        assert shows(app, "view paused")
+        last = run.events[-1]
+        run.events.append(StoredEvent(last.id + 1, last.run, last.time_s, LogLine(text="said while paused")))
+        await until(
+            pilot, lambda: app.snapshot is not None and app.snapshot.view.last_event_id == last.id + 1
+        )
+        assert not shows(app, "said while paused")
+        await pilot.press("space")
+        await until(pilot, lambda: shows(app, "said while paused"))
+
+
+async def test_the_log_is_filtered_and_enlarged(tmp_path: Path) -> None:
+    app = app_over(tmp_path, ui_data.running())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: runner_has(app, "timing block 6"))
+        await pilot.press("slash", *"warning", "enter")
+        await until(pilot, lambda: not shows(app, "timing block 6"))
+        assert shows(app, "1 match")
+        assert isinstance(app.focused, LogView)
+        await pilot.press("escape", "m")
+        await until(pilot, lambda: shows(app, "seed 23") and not shows(app, "Statistics"))
+        await pilot.press("escape")
+        await until(pilot, lambda: shows(app, "Statistics"))
+
+
+async def test_results_open_their_run(tmp_path: Path) -> None:
+    app = app_over(tmp_path, ui_data.finished(), ui_data.failed(), watch=False)
+    async with app.run_test(size=(160, 48)) as pilot:
+        await pilot.press("5")
+        await until(pilot, lambda: shows(app, "numeric"))
+        await pilot.press("slash", *"failed", "enter", "enter")
+        await until(pilot, lambda: runner_has(app, "260829-bad01"))
+
+
+async def test_the_end_of_a_run_is_told_on_other_screens(tmp_path: Path) -> None:
+    run = ui_data.running()
+    app = app_over(tmp_path, run)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await until(pilot, lambda: runner_has(app, "alive"))
+        await pilot.press("4")
+        done = ui_data.finished()
+        run.record = ui_data.record(run.record.id, "done", result=done.record.result)
+        run.state = "done"
+        fixed(app).time_s += 2.0
+        await until(pilot, lambda: any("1.31×" in notice.message for notice in app._notifications))
+
+
+async def test_a_run_under_way_is_found_at_start_and_told_on_every_screen(tmp_path: Path) -> None:
+    app = app_over(tmp_path, ui_data.running(), watch=False)
+    async with app.run_test(size=(160, 48)) as pilot:
+        await until(pilot, lambda: shows(app, "alive time 30 % pw_expand_mnv2"))
+        assert app.current_mode == "lab"
+        await pilot.press("4")
+        await until(pilot, lambda: shows(app, "not built yet") and shows(app, "time 30 %"))
+
+
+async def test_help_palette_and_theme(tmp_path: Path) -> None:
+    app = app_over(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("question_mark")
+        assert isinstance(app.screen, HelpDialog)
+        await pilot.press("escape", "t")
+        assert app.theme == LIGHT
+        await pilot.press("t")
+        assert app.theme == DARK
+        names = [command.title for command in app.get_system_commands(app.screen)]
+        assert {"Go to Runner", "Pause the view", "Save a screenshot", "Copy", "Quit"} <= set(names)
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: type(app.screen).__name__ == "CommandPalette")
+
+
+async def test_a_screenshot_is_saved_and_its_place_told(tmp_path: Path) -> None:
+    app = app_over(tmp_path)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.press("ctrl+s")
+        (saved,) = (tmp_path / "screenshots").glob("*.svg")
+        assert saved.read_text().startswith("<svg")
+        assert any(saved.name in notice.message for notice in app._notifications)
+
+
+@pytest.mark.parametrize(("make", "says"), [(ui_data.running, True), (ui_data.finished, False)])
+async def test_quitting_says_that_a_run_goes_on(tmp_path: Path, capsys, make, says: bool) -> None:  # type: ignore[no-untyped-def]
+    app = app_over(tmp_path, make())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: runner_has(app, "Verdict"))
+        await pilot.press("q")
+    assert ("goes on without the app" in capsys.readouterr().err) is says
+    assert app.return_code == 0
+
+
+@pytest.mark.parametrize("mode", ["tasks", "runner", "results"])
+async def test_a_store_that_cannot_be_read_is_a_banner_not_a_crash(tmp_path: Path, mode: str) -> None:
+    app = app_over(tmp_path, ui_data.running(), watch=False)
+    fixed(app).store.problem = "Cannot read the store: file is not a database."
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.action_go(mode)
+        await until(pilot, lambda: shows(app, "file is not a database"))
+        fixed(app).store.problem = ""
+        await pilot.press("4", {"tasks": "2", "runner": "3", "results": "5"}[mode])
+        await until(pilot, lambda: shows(app, "pw_expand_mnv2"))
+        await until(pilot, lambda: not app.screen.query_one(Banner).display)
+
+
+async def test_an_internal_error_is_shown_and_logged_and_the_app_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = app_over(tmp_path)
+    monkeypatch.setattr(fixed(app), "tasks", lambda: 1 / 0)
+    async with app.run_test(size=(160, 48)) as pilot:
+        await pilot.press("2")
+        await until(pilot, lambda: shows(app, "ZeroDivisionError"))
+        assert "ZeroDivisionError" in (tmp_path / "logs" / "app.log").read_text()
+        await pilot.press("4")
+        await until(pilot, lambda: shows(app, "not built yet"))
+
+
+async def test_an_error_in_the_watched_run_is_shown_and_reading_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = app_over(tmp_path, ui_data.running())
+    kept = fixed(app).store.events_tail
+    monkeypatch.setattr(fixed(app).store, "events_tail", lambda run, limit: 1 / 0)
+    async with app.run_test(size=(160, 48)) as pilot:
+        await until(pilot, lambda: shows(app, "ZeroDivisionError"))
+        monkeypatch.setattr(fixed(app).store, "events_tail", kept)
+        await until(pilot, lambda: runner_has(app, "alive"))
+
+
+async def test_every_screen_survives_being_small_and_being_resized(tmp_path: Path) -> None:
+    app = app_over(tmp_path, ui_data.finished(), ui_data.failed())
+    async with app.run_test(size=(80, 24)) as pilot:
+        for key in "12345":
+            await pilot.press(key)
+            for size in ((20, 6), (160, 48), (80, 24)):
+                await pilot.resize_terminal(*size)
+                await pilot.pause()
+            assert isinstance(app.screen, EdgeScreen)
+
+
+FORBIDDEN = ("torch", "tvm", "asyncssh", "numpy", "sqlite_utils", "psutil")
+
+
+def test_the_app_is_imported_without_heavy_modules() -> None:
+    code = f"import sys, edgelab.app; print([name for name in {FORBIDDEN} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_screen_and_source_is_imported_without_torch_and_tvm() -> None:
+    code = (
+        "import sys, pkgutil, importlib, edgelab.screens as s, edgelab.widgets as w\n"
+        "for package in (s, w):\n"
+        "    for found in pkgutil.iter_modules(package.__path__, package.__name__ + '.'):\n"
+        "        importlib.import_module(found.name)\n"
+        "import edgelab.runs.launch, edgelab.runs.control, edgelab.lab.host, edgelab.bench.tasks\n"
+        "print([name for name in ('torch', 'tvm', 'asyncssh') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_core_never_imports_textual() -> None:
+    code = (
+        "import sys, edgelab.cli, edgelab.store.reader, edgelab.store.writer\n"
+        "import edgelab.runs.launch, edgelab.runs.control\n"
+        "import edgelab.lab.host, edgelab.lab.inventory, edgelab.bench.tasks\n"
+        "print('textual' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "False"
+
+
+def test_run_app_returns_the_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EdgeLabApp, "run", lambda app: app.exit())
+    assert run_app(Home(tmp_path)) == 0
