@@ -32,7 +32,9 @@ def edgelab(home: str, *arguments: str) -> str:
         [sys.executable, "-m", "edgelab", "--home", home, *arguments], capture_output=True, text=True
     )
     if done.returncode not in (0, 3):
-        raise SystemExit(f"edgelab {' '.join(arguments)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+        raise SystemExit(
+            f"edgelab {' '.join(arguments)} ended with {done.returncode}:\n{done.stderr[-2000:]}"
+        )
     return done.stdout
 
 
@@ -59,13 +61,17 @@ def main() -> int:
             work_s = sum(report["phase_s"].get(name, 0.0) for name in _WORK)
             share = 1 - work_s / total_s
             phases = "  ".join(f"{name} {spent_s:.2f}" for name, spent_s in report["phase_s"].items())
-            print(f"run {number}: {total_s:5.2f} s, outside {share:5.1%}  [{phases}]  {report['verdict']}, {report['quality']}")
+            print(
+                f"run {number}: {total_s:5.2f} s, outside {share:5.1%}  [{phases}]  {report['verdict']}, {report['quality']}"
+            )
             if number:
                 totals.append(total_s)
                 shares.append(share)
     total_s, share = statistics.median(totals), statistics.median(shares)
     passed = total_s <= GOAL_S and share <= GOAL_SHARE
-    print(f"second and later, median: {total_s:.2f} s (goal <= {GOAL_S} s), outside {share:.1%} (goal <= {GOAL_SHARE:.0%})")
+    print(
+        f"second and later, median: {total_s:.2f} s (goal <= {GOAL_S} s), outside {share:.1%} (goal <= {GOAL_SHARE:.0%})"
+    )
     print("PASS" if passed else "MISS")
     return 0 if passed else 1
 

@@ -12,12 +12,16 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tvm
-from tvm import relax
+from tvm import relax as typed_relax
 
 from edgelab.bench.reference import TIMING_SEED, VERIFICATION_SEEDS, expected_name, inputs_name
+
+# TVM's annotations do not fit what it accepts.
+relax: Any = typed_relax
 
 
 def arrays(path: Path) -> list[np.ndarray]:
@@ -28,14 +32,19 @@ def arrays(path: Path) -> list[np.ndarray]:
 
 def main(candidate: str, baseline: str, bundle: str, pairs: int, calls: int) -> None:
     """Judge `candidate` against `baseline` and print the median speed-up."""
-    target = tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu(), "num-cores": 2})
+    target = tvm.target.Target(
+        {"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu(), "num-cores": 2}
+    )
     module = tvm.script.from_source(Path(candidate).read_text())
     executable = relax.build(module, target, relax_pipeline=relax.get_default_pipeline(target))
     device = tvm.cpu(0)
     with tempfile.TemporaryDirectory() as folder:
         library = str(Path(folder, "candidate.so"))
         executable.export_library(library)
-        programs = [relax.VirtualMachine(tvm.runtime.load_module(path), device)["main"] for path in (library, baseline)]
+        programs = [
+            relax.VirtualMachine(tvm.runtime.load_module(path), device)["main"]
+            for path in (library, baseline)
+        ]
     for seed in VERIFICATION_SEEDS:
         inputs = [tvm.runtime.tensor(array, device) for array in arrays(Path(bundle, inputs_name(seed)))]
         found = programs[0](*inputs)

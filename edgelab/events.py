@@ -23,7 +23,7 @@ class EventBody(msgspec.Struct, frozen=True, tag_field="kind"):
     """Base of all event bodies."""
 
 
-class RunStarted(EventBody, kw_only=True, tag="run_started"):
+class RunStarted(EventBody, frozen=True, kw_only=True, tag="run_started"):
     """The run process holds its lock and begins; `resumed` when it continues an earlier one."""
 
     task: str
@@ -36,13 +36,13 @@ class RunStarted(EventBody, kw_only=True, tag="run_started"):
     resumed: bool = False
 
 
-class StepStarted(EventBody, kw_only=True, tag="step_started"):
+class StepStarted(EventBody, frozen=True, kw_only=True, tag="step_started"):
     """A step of the evaluation began."""
 
     step: Step
 
 
-class StepProgress(EventBody, kw_only=True, tag="step_progress"):
+class StepProgress(EventBody, frozen=True, kw_only=True, tag="step_progress"):
     """How far a step is; `total` is 0 where the end is not known."""
 
     step: Step
@@ -51,7 +51,7 @@ class StepProgress(EventBody, kw_only=True, tag="step_progress"):
     note: str = ""
 
 
-class StepFinished(EventBody, kw_only=True, tag="step_finished"):
+class StepFinished(EventBody, frozen=True, kw_only=True, tag="step_finished"):
     """A step ended; `summary` is one line for people."""
 
     step: Step
@@ -60,7 +60,7 @@ class StepFinished(EventBody, kw_only=True, tag="step_finished"):
     summary: str = ""
 
 
-class LogLine(EventBody, kw_only=True, tag="log"):
+class LogLine(EventBody, frozen=True, kw_only=True, tag="log"):
     """One line of narration. `source` names who said it (`build`, `worker`, `candidate`, `run`)."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
@@ -68,7 +68,7 @@ class LogLine(EventBody, kw_only=True, tag="log"):
     text: str
 
 
-class Lowered(EventBody, kw_only=True, tag="lowered"):
+class Lowered(EventBody, frozen=True, kw_only=True, tag="lowered"):
     """An adapter lowered a program (the paper's Lambda): deterministic, no search."""
 
     role: Role
@@ -78,7 +78,7 @@ class Lowered(EventBody, kw_only=True, tag="lowered"):
     cost_s: float = 0.0
 
 
-class Built(EventBody, kw_only=True, tag="built"):
+class Built(EventBody, frozen=True, kw_only=True, tag="built"):
     """A program was compiled and linked, or its artefact was found by hash (`cached`)."""
 
     role: Role
@@ -90,7 +90,7 @@ class Built(EventBody, kw_only=True, tag="built"):
     planned_memory_bytes: int | None = None
 
 
-class SeedVerified(EventBody, kw_only=True, tag="seed_verified"):
+class SeedVerified(EventBody, frozen=True, kw_only=True, tag="seed_verified"):
     """One seed's outputs were compared with PyTorch's. Errors are absolute, None if shapes differ."""
 
     role: Role
@@ -101,14 +101,19 @@ class SeedVerified(EventBody, kw_only=True, tag="seed_verified"):
     message: str = ""
 
 
-class PairsTimed(EventBody, kw_only=True, tag="pairs_timed"):
-    """A batch of pairs was timed: the new latencies (seconds) and the statistics over all so far."""
+class PairsTimed(EventBody, frozen=True, kw_only=True, tag="pairs_timed"):
+    """A batch of pairs was timed: the new latencies (seconds) and the statistics over all so far.
+
+    `latency_candidate_s` and `latency_baseline_s` are medians.
+    """
 
     candidate_s: tuple[float, ...]
     baseline_s: tuple[float, ...]
     pairs: int
     max_pairs: int
     calls_per_block: int
+    latency_candidate_s: float
+    latency_baseline_s: float
     speedup: float
     speedup_ci95: tuple[float, float]
     rcv_candidate: float
@@ -117,7 +122,7 @@ class PairsTimed(EventBody, kw_only=True, tag="pairs_timed"):
     quality: Quality
 
 
-class DeviceSampled(EventBody, kw_only=True, tag="device_sampled"):
+class DeviceSampled(EventBody, frozen=True, kw_only=True, tag="device_sampled"):
     """State of the device between timing blocks; None where it could not be read."""
 
     cpu_freq_hz: float | None = None
@@ -126,13 +131,13 @@ class DeviceSampled(EventBody, kw_only=True, tag="device_sampled"):
     memory_available_bytes: int | None = None
 
 
-class RunFinished(EventBody, kw_only=True, tag="run_finished"):
+class RunFinished(EventBody, frozen=True, kw_only=True, tag="run_finished"):
     """The verdict. The last event of a run that was not killed."""
 
     result: RunResult
 
 
-class RunInterrupted(EventBody, kw_only=True, tag="run_interrupted"):
+class RunInterrupted(EventBody, frozen=True, kw_only=True, tag="run_interrupted"):
     """The run was stopped on request before a verdict; it can be resumed."""
 
     reason: str = ""

@@ -12,8 +12,14 @@ HEAVY = ("torch", "tvm", "asyncssh")
 
 def imported(code: str) -> set[str]:
     """Return the top-level packages in `sys.modules` after `code` ran in a fresh Python."""
-    code = f"{code}\nimport sys; sys.stdout.write(' '.join({{name.partition('.')[0] for name in sys.modules}}))"
-    return set(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split())
+    code = (
+        f"{code}\nimport sys; sys.stdout.write(' '.join({{name.partition('.')[0] for name in sys.modules}}))"
+    )
+    return set(
+        subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        ).stdout.split()
+    )
 
 
 @pytest.mark.parametrize(

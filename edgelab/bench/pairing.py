@@ -91,6 +91,8 @@ def _event(
         pairs=summary.pairs,
         max_pairs=policy.max_pairs,
         calls_per_block=calls,
+        latency_candidate_s=summary.latency_candidate_s,
+        latency_baseline_s=summary.latency_baseline_s,
         speedup=summary.speedup,
         speedup_ci95=summary.speedup_ci95,
         rcv_candidate=summary.rcv_candidate,

@@ -25,6 +25,8 @@ class Services:
         self.transport = transport
         self._cache = cache
         self._emit = emit
+        self.baseline_check_s: dict[tuple[str, str], float] = {}
+        """Seconds that checking one seed took, by artefact and reference of baselines found right."""
         self._builder = BuildService.start()
         self._warming: asyncio.Task[object] | None = None
         self._worker: asyncio.Task[WorkerClient] | None = None

@@ -13,18 +13,24 @@ if TYPE_CHECKING:
 class TimingPolicy(msgspec.Struct, frozen=True):
     """How much timing a measurement may take.
 
+    Timing goes on until the 95 % interval is `half_width` to each side: half of what the quality asks for,
+    since an interval that only just fits would leave the median outside of it in one of twenty runs. It
+    takes `min_time_s`, so that what changes slowly shows.
+
     A block is `warm_calls` untimed calls and then timed calls for about `block_s`: single calls for
     long kernels, several where one call is near the clock's and the pipe's resolution.
     """
 
     min_pairs: int = 40
-    max_pairs: int = 2000
+    max_pairs: int = 5000
+    min_time_s: float = 0.8
     block_s: float = 0.001
     batch_s: float = 0.25
     max_time_s: float = 30.0
     warm_up_s: float = 0.1
     warm_calls: int = 1
-    min_long_pairs: int = 12
+    min_long_pairs: int = 20
+    half_width: float = 0.005
 
     def calls_per_block(self, latency_s: float) -> int:
         """Return how many timed calls make a block for calls of `latency_s`."""
@@ -43,9 +49,9 @@ class TimingPolicy(msgspec.Struct, frozen=True):
         """Whether timing may stop: the quality holds with a narrow interval, or a cap is reached."""
         if self.is_capped(statistics, elapsed_s):
             return True
-        if statistics.pairs < self.min_pairs:
+        if statistics.pairs < self.min_pairs or elapsed_s < self.min_time_s:
             return False
-        return statistics.quality != "none" and statistics.interval_is_narrow
+        return statistics.quality != "none" and statistics.interval_half_width <= self.half_width
 
     def is_capped(self, statistics: PairStatistics, elapsed_s: float) -> bool:
         """Whether the pairs or the time are used up (long calls still get `min_long_pairs`)."""

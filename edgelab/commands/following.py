@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import click
 
-from edgelab.commands.narration import narrate
+from edgelab.commands.wording import event_line
 from edgelab.errors import ExitCode, NotReadyError
 from edgelab.events import RunFinished, RunInterrupted, StoredEvent
 from edgelab.home import Home
@@ -32,7 +32,7 @@ def follow(home: Home, run_id: str, show: Callable[[str], None], *, after: int =
             events = reader.events_after(after, run=run_id)
             for event in events:
                 after = event.id
-                if (line := narrate(event.body)) is not None:
+                if (line := event_line(event.body)) is not None:
                     show(f"{_clock(event)} {line}")
                 if isinstance(event.body, RunInterrupted):
                     return None

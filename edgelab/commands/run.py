@@ -10,7 +10,7 @@ import msgspec
 from edgelab.bench.tasks import Catalogue, catalogue_root, resolve
 from edgelab.commands.context import Session, pass_session, reporting
 from edgelab.commands.following import exit_with, follow_or_stop
-from edgelab.commands.narration import result_text
+from edgelab.commands.wording import result_text
 from edgelab.errors import UsageError
 from edgelab.lab import inventory
 from edgelab.results import RunResult

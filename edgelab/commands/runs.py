@@ -9,12 +9,12 @@ import msgspec
 
 from edgelab.commands.context import Session, pass_session, reporting
 from edgelab.commands.following import follow, follow_or_stop
-from edgelab.commands.narration import narrate, result_text
 from edgelab.commands.run import show_result
+from edgelab.commands.wording import event_line, result_text
+from edgelab.quantities import speedup
 from edgelab.runs import control, launch
 from edgelab.store.reader import StoreReader
 from edgelab.store.records import RunRecord
-from edgelab.widgets.format import speedup
 
 _SHOWN_EVENTS = 200
 
@@ -74,7 +74,7 @@ def show_run(session: Session, run: str, as_json: bool) -> None:
             return
         click.echo(_line(record))
         for event in reader.events_tail(record.id, _SHOWN_EVENTS):
-            if (line := narrate(event.body)) is not None:
+            if (line := event_line(event.body)) is not None:
                 click.echo(f"{time.strftime('%H:%M:%S', time.localtime(event.time_s))} {line}")
         if record.result is not None:
             click.echo(f"\n{result_text(record.result)}")

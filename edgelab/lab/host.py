@@ -12,6 +12,10 @@ _CPU = Path("/sys/devices/system/cpu")
 _CPU_SENSORS = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal", "soc_thermal", "acpitz")
 
 
+_SHORTEST_LOAD_S = 0.1
+"""Over less than this the kernel's ticks (10 ms) give no load worth showing."""
+
+
 class HostState(msgspec.Struct, frozen=True, kw_only=True):
     """One reading. `cpu_freq_source` names the file the clock came from; `sampled_s` is epoch seconds."""
 
@@ -38,7 +42,7 @@ class HostSampler:
         self._disk = disk
         self._cpu = cpu
         self._cpuinfo = cpuinfo
-        psutil.cpu_percent()
+        self._primed_s: float | None = None
 
     def sample(self) -> HostState:
         """Return the present state; a value that cannot be read is None."""
@@ -54,7 +58,7 @@ class HostSampler:
             governor=_text(self._cpu / "cpu0/cpufreq/scaling_governor"),
             temperature_c=_temperature(),
             load_1min=psutil.getloadavg()[0],
-            cpu_percent=psutil.cpu_percent(),
+            cpu_percent=self._cpu_percent(),
             memory_total_bytes=memory.total,
             memory_available_bytes=memory.available,
             disk_total_bytes=disk[0],
@@ -71,6 +75,15 @@ class HostSampler:
         # Virtual machines have no cpufreq; the kernel's own estimate is all there is.
         found = [float(value) * 1e6 for value in self._cpuinfo_values("cpu MHz")]
         return (max(found), str(self._cpuinfo)) if found else (None, "")
+
+    def _cpu_percent(self) -> float | None:
+        """Return the load since the last reading; the first one, or one too soon, has nothing to compare with."""
+        now_s = time.monotonic()
+        if self._primed_s is not None and now_s - self._primed_s < _SHORTEST_LOAD_S:
+            return None
+        known, self._primed_s = self._primed_s is not None, now_s
+        percent = psutil.cpu_percent()
+        return percent if known else None
 
     def _cpu_model(self) -> str | None:
         return next(iter(self._cpuinfo_values("model name")), None)

@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from edgelab import quantities as fmt
 from edgelab.screens.run_words import STATES, VERDICTS
-from edgelab.widgets import format as fmt
 from edgelab.widgets.bars import MODES
 from edgelab.widgets.lines import LinesPanel, LinesView
 from edgelab.widgets.spans import Line, Span, rule, wrap

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
+from edgelab import quantities as fmt
 from edgelab.screens.base import EdgeScreen
-from edgelab.widgets import format as fmt
 from edgelab.widgets.bars import Hint
 from edgelab.widgets.lines import LinesView
 from edgelab.widgets.marks import bar, spark

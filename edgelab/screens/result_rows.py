@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from edgelab import quantities as fmt
 from edgelab.screens.run_words import ADVICE, VERDICTS
 from edgelab.store.records import MeasurementRecord, RunRecord
-from edgelab.widgets import format as fmt
 from edgelab.widgets.spans import Line, Span, rule, wrap
 from edgelab.widgets.table import Column, Row
 

@@ -24,8 +24,8 @@ from edgelab.events import (
     StepStarted,
     StoredEvent,
 )
+from edgelab.narration import narrate
 from edgelab.results import RunResult
-from edgelab.screens.narration import narrate
 from edgelab.screens.series import Series
 from edgelab.store.records import StepRecord
 

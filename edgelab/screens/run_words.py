@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from edgelab import quantities as fmt
 from edgelab.errors import FailureClass
-from edgelab.widgets import format as fmt
 from edgelab.widgets.spans import Line, Span
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from edgelab import quantities as fmt
 from edgelab.screens.run_words import run_subject, state_span, task_name
-from edgelab.widgets import format as fmt
 from edgelab.widgets.marks import bar
 from edgelab.widgets.plot import Curve, Plot
 from edgelab.widgets.spans import Line, Span, fit, pad, rule, spread, width
@@ -144,8 +144,8 @@ def stats_lines(view: RunView, cells: int) -> list[Line]:
         ]
     rcv = result.rcv if final and result else None
     latencies = result.latency_s if final and result else None
-    candidate = latencies.candidate if latencies else view.candidate.median
-    baseline = latencies.baseline if latencies else view.baseline.median
+    candidate = latencies.candidate if latencies else timing.latency_candidate_s if timing else None
+    baseline = latencies.baseline if latencies else timing.latency_baseline_s if timing else None
     speedup = result.speedup if final and result else timing.speedup if timing else None
     bounds = result.speedup_ci95 if final and result else timing.speedup_ci95 if timing else None
     rows = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from edgelab.widgets import format as fmt
+from edgelab import quantities as fmt
 from edgelab.widgets.highlight import python_lines
 from edgelab.widgets.spans import Line, Span, pad, rule, wrap
 from edgelab.widgets.table import Column, Row

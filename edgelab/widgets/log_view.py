@@ -10,7 +10,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from edgelab.widgets import format as fmt
+from edgelab import quantities as fmt
 from edgelab.widgets.lines import to_strip
 from edgelab.widgets.marks import thumb
 from edgelab.widgets.palette import palette_of

@@ -35,7 +35,7 @@ class ScriptedWorker:
         return DeviceReading(cpu_freq_hz=None, temperature_c=50.0, load_1min=0.1, memory_available_bytes=None)
 
 
-POLICY = TimingPolicy(warm_up_s=0.0)
+POLICY = TimingPolicy(warm_up_s=0.0, min_time_s=0.0)
 
 
 async def test_a_steady_pair_ends_as_soon_as_there_are_enough():
@@ -56,7 +56,7 @@ async def test_a_steady_pair_ends_as_soon_as_there_are_enough():
 async def test_noise_in_the_ratio_ends_at_the_cap_with_what_was_reached():
     source = random.Random(3)
     worker = ScriptedWorker(lambda _: source.uniform(1e-4, 3e-4), lambda _: source.uniform(1e-4, 3e-4))
-    policy = TimingPolicy(warm_up_s=0.0, max_pairs=500)
+    policy = TimingPolicy(warm_up_s=0.0, min_time_s=0.0, max_pairs=500)
     series = await time_pairs(worker, policy, lambda _: None)
     assert series.statistics.quality == "none"
     assert series.statistics.pairs == 500
@@ -81,7 +81,7 @@ async def test_blocks_fit_both_sides(candidate_s, baseline_s, calls, warm):
 
 async def test_order_flips_across_batches_of_odd_length():
     worker = ScriptedWorker(lambda _: 1.0, lambda _: 1.0, short_by=1)
-    policy = TimingPolicy(warm_up_s=0.0, min_pairs=3, max_pairs=5)
+    policy = TimingPolicy(warm_up_s=0.0, min_time_s=0.0, min_pairs=3, max_pairs=5)
     await time_pairs(worker, policy, lambda _: None)
     assert [call["first"] for call in worker.calls[1:]] == [0, 1, 0]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from edgelab.bench.timing import PairStatistics, median_interval, robust_variation
+from edgelab.bench.timing import PairStatistics, drift_interval, median_interval, robust_variation
 from tests.support.statistics import some_statistics
 
 latencies = st.lists(st.floats(1e-7, 1e2, allow_nan=False), min_size=1, max_size=60)
@@ -71,6 +71,46 @@ def test_interval_narrows_with_more_pairs():
     series = [source.gauss(1, 0.1) for _ in range(1600)]
     few, many = median_interval(series[:40]), median_interval(series)
     assert many[1] - many[0] < (few[1] - few[0]) / 3
+
+
+def test_drift_interval_of_independent_values_is_like_the_order_statistics():
+    source = random.Random(5)
+    widths = []
+    for _ in range(50):
+        series = [source.gauss(1, 0.05) for _ in range(400)]
+        (low, high), (by_drift_low, by_drift_high) = median_interval(series), drift_interval(series)
+        widths.append((by_drift_high - by_drift_low) / (high - low))
+    assert 0.8 < statistics.median(widths) < 1.4
+
+
+def test_drift_interval_covers_what_changes_slowly():
+    source = random.Random(6)
+    hits = by_order = 0
+    for _ in range(200):
+        level, series = 0.0, []
+        for index in range(400):
+            if index % 40 == 0:
+                level = source.gauss(0, 0.05)
+            series.append(1 + level + source.gauss(0, 0.01))
+        low, high = drift_interval(series)
+        hits += low <= 1 <= high
+        low, high = median_interval(series)
+        by_order += low <= 1 <= high
+    assert hits >= 180
+    assert by_order < 120
+
+
+def test_statistics_use_the_wider_interval():
+    slow = [1.0] * 200 + [1.1] * 200
+    found = PairStatistics.of([1.0] * 400, slow)
+    low, high = found.speedup_ci95
+    assert high - low >= 0.05
+
+
+@given(latencies)
+def test_drift_interval_holds_the_median(series):
+    low, high = drift_interval(series)
+    assert low <= statistics.median(series) <= high
 
 
 def test_speedup_is_the_median_of_the_pairs_not_the_ratio_of_the_medians():

@@ -14,7 +14,9 @@ def test_timing_goes_on_until_the_interval_is_narrow():
     policy = TimingPolicy()
     assert policy.is_enough(some_statistics(), 1.0)
     assert not policy.is_enough(some_statistics(pairs=policy.min_pairs - 1), 1.0)
+    assert not policy.is_enough(some_statistics(), policy.min_time_s / 2)
     assert not policy.is_enough(some_statistics(speedup_ci95=(0.9, 1.1)), 1.0)
+    assert not policy.is_enough(some_statistics(speedup_ci95=(0.991, 1.009)), 1.0)
     assert not policy.is_enough(some_statistics(rcv_speedup=0.2), 1.0)
 
 

@@ -32,7 +32,12 @@ def test_every_profile_is_valid(path):
 
 @pytest.mark.parametrize(
     ("text", "what"),
-    [("title = 1\nbackend = 'llvm'", "title"), ("titel = 'x'", "titel|title"), ("title = \nx = 1", "line 1"), ("", "title")],
+    [
+        ("title = 1\nbackend = 'llvm'", "title"),
+        ("titel = 'x'", "titel|title"),
+        ("title = \nx = 1", "line 1"),
+        ("", "title"),
+    ],
 )
 def test_wrong_profile_is_named_with_its_fault(tmp_path, text, what):
     (tmp_path / "x.toml").write_text(text)
@@ -55,7 +60,9 @@ def a_machine(root: Path, *, clocks: dict[str, str], cpuinfo: str = "") -> HostS
 
 
 def test_clock_is_the_fastest_cores(tmp_path):
-    state = a_machine(tmp_path, clocks={"cpu0": "1200000\n", "cpu1": "2400000\n", "cpu10": "800000\n"}).sample()
+    state = a_machine(
+        tmp_path, clocks={"cpu0": "1200000\n", "cpu1": "2400000\n", "cpu10": "800000\n"}
+    ).sample()
     assert state.cpu_freq_hz == 2.4e9
     assert state.cpu_freq_source == "cpufreq/scaling_cur_freq"
 
@@ -84,3 +91,9 @@ def test_this_machine_can_be_read(tmp_path):
     assert state.memory_total_bytes
     assert state.memory_total_bytes >= state.memory_available_bytes > 0
     assert state.disk_total_bytes >= state.disk_free_bytes
+
+
+def test_the_first_load_is_unknown_not_zero(tmp_path):
+    sampler = HostSampler(tmp_path)
+    assert sampler.sample().cpu_percent is None
+    assert sampler.sample().cpu_percent is None

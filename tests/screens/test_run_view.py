@@ -26,6 +26,8 @@ def pairs(total: int, count: int = 4, **changes: object) -> PairsTimed:
         "pairs": total,
         "max_pairs": 400,
         "calls_per_block": 1,
+        "latency_candidate_s": 2.0e-3,
+        "latency_baseline_s": 3.0e-3,
         "speedup": 1.5,
         "speedup_ci95": (1.4, 1.6),
         "rcv_candidate": 0.01,

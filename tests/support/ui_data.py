@@ -189,6 +189,8 @@ class Script:
                     pairs=len(candidate),
                     max_pairs=of,
                     calls_per_block=2,
+                    latency_candidate_s=median(candidate),
+                    latency_baseline_s=median(baseline),
                     speedup=ratio,
                     speedup_ci95=(ratio - half, ratio + half),
                     rcv_candidate=0.021,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgelab.widgets import format as fmt
+from edgelab import quantities as fmt
 from edgelab.widgets.braille import Canvas
 from edgelab.widgets.plot import Curve, Plot, columns, nice_limits, plot_lines
 from edgelab.widgets.spans import text_of, width

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgelab.widgets import format as fmt
+from edgelab import quantities as fmt
 
 
 @pytest.mark.parametrize(
@@ -105,8 +107,9 @@ def test_an_unknown_value_has_the_word_where_there_is_room() -> None:
     assert fmt.with_word(fmt.temperature(47.2)) == "47 °C"
 
 
-@pytest.mark.usefixtures("calm")
-def test_clock_and_moment() -> None:
+def test_clock_and_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
     assert fmt.clock(1_788_000_000.0) == "10:40:00"
     assert fmt.moment(1_788_000_000.0) == "2026-08-29 10:40"
     assert fmt.clock(None) == fmt.moment(None) == "—"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from edgelab import quantities as fmt
 from edgelab.events import (
     AnyEvent,
     Built,
@@ -13,7 +14,6 @@ from edgelab.events import (
     StepFinished,
 )
 from edgelab.results import RunResult
-from edgelab.widgets import format as fmt
 
 
 def narrate(body: AnyEvent) -> tuple[str, str, str] | None:

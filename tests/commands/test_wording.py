@@ -5,27 +5,30 @@ from __future__ import annotations
 import pytest
 
 from edgelab import events
-from edgelab.commands.narration import narrate, result_text
+from edgelab.commands.wording import event_line, result_text
 from edgelab.results import Failure
 from tests.support.records import a_result
 
-SAMPLES = {
-    events.RunStarted(task="softmax", device="local", backend="llvm", resumed=True): "resumed softmax on local",
-    events.StepStarted(step="build"): "build ...",
-    events.StepFinished(step="verify", ok=False, elapsed_s=0.5, summary="seed 11 differs"): "FAILED in 500.0 ms",
-    events.Built(
-        role="candidate", program="ab" * 32, artefact="cd" * 32, size_bytes=2048, cost_s=0.1, cached=True
-    ): "found in cache, 2.0 KiB",
-    events.SeedVerified(role="candidate", seed=11, ok=False, message="output 0"): "seed 11 WRONG output 0",
-    events.SeedVerified(role="candidate", seed=11, ok=True, max_abs_error=1e-7): "largest error 1e-07",
-    events.LogLine(source="worker", text="hello"): "worker: hello",
-    events.RunInterrupted(reason="stopped"): "interrupted: stopped",
-}
+SAMPLES = [
+    (
+        events.RunStarted(task="softmax", device="local", backend="llvm", resumed=True),
+        "resumed: softmax on local",
+    ),
+    (events.StepStarted(step="build"), "     build  ..."),
+    (
+        events.StepFinished(step="verify", ok=False, elapsed_s=0.5, summary="seed 11 differs"),
+        "ERROR: verify failed",
+    ),
+    (events.LogLine(source="worker", text="hello"), "    worker  hello"),
+    (events.LogLine(level="warning", text="hm"), "WARNING: hm"),
+    (events.RunInterrupted(reason="stopped"), "interrupted: stopped"),
+    (events.RunFinished(result=a_result()), "verdict ok: 1.50×"),
+]
 
 
-@pytest.mark.parametrize(("body", "said"), SAMPLES.items(), ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(("body", "said"), SAMPLES, ids=lambda value: type(value).__name__)
 def test_events_worth_a_line(body, said):
-    line = narrate(body)
+    line = event_line(body)
     assert line is not None
     assert said in line
     assert "\n" not in line
@@ -37,11 +40,10 @@ def test_events_worth_a_line(body, said):
         events.StepProgress(step="verify", done=1, total=3),
         events.DeviceSampled(cpu_freq_hz=1e9),
         events.LogLine(level="debug", text="noise"),
-        events.RunFinished(result=a_result()),
     ],
 )
 def test_events_that_say_nothing_new(body):
-    assert narrate(body) is None
+    assert event_line(body) is None
 
 
 def test_a_measurement_reads_with_units_quality_and_interval():

@@ -1,52 +1,34 @@
-"""How a run's events read as text: narration for stderr, one line an event worth a line."""
+"""How events and verdicts read on the command line: one line an event, aligned lines a verdict."""
 
 from __future__ import annotations
 
-from edgelab.events import (
-    AnyEvent,
-    Built,
-    LogLine,
-    PairsTimed,
-    RunInterrupted,
-    RunStarted,
-    SeedVerified,
-    StepFinished,
-    StepStarted,
-)
+from edgelab.events import AnyEvent, LogLine, PairsTimed, StepStarted
+from edgelab.narration import narrate
+from edgelab.quantities import interval, latency, share, size, speedup
 from edgelab.results import RunResult
-from edgelab.widgets.format import interval, latency, share, size, speedup
 
 _RESULT_WIDTH = 12
+_SOURCE_WIDTH = 10
 
 
-def narrate(body: AnyEvent) -> str | None:
+def event_line(body: AnyEvent) -> str | None:
     """Return the line to show for an event, None for events that say nothing new to a reader."""
     match body:
-        case RunStarted():
-            verb = "resumed" if body.resumed else "started"
-            return f"{verb} {body.task} on {body.device} ({body.backend}), baseline {body.baseline_kind}"
         case StepStarted():
-            return f"{body.step:>9} ..."
-        case StepFinished():
-            mark = "ok" if body.ok else "FAILED"
-            return f"{body.step:>9} {mark} in {latency(body.elapsed_s)}  {body.summary}".rstrip()
-        case Built():
-            how = "found in cache" if body.cached else f"built in {latency(body.cost_s)}"
-            return f"{'':>9} {body.role} {body.program[:12]} {how}, {size(body.size_bytes)}"
-        case SeedVerified():
-            error = "" if body.max_abs_error is None else f", largest error {body.max_abs_error:.3g}"
-            return f"{'':>9} {body.role} seed {body.seed} {'ok' if body.ok else 'WRONG'}{error} {body.message}".rstrip()
+            said = ("info", body.step, "...")
         case PairsTimed():
-            return (
-                f"{'':>9} {body.pairs} pairs: speed-up {speedup(body.speedup)} {interval(body.speedup_ci95)}, "
-                f"rCV {share(body.rcv_candidate)} / {share(body.rcv_baseline)} / {share(body.rcv_speedup)}, "
-                f"{body.quality}"
-            )
-        case LogLine() if body.level != "debug":
-            return f"{'':>9} {body.source}: {body.text}"
-        case RunInterrupted():
-            return f"interrupted: {body.reason}"
-    return None
+            text = f"{body.pairs} pairs: {speedup(body.speedup)} {interval(body.speedup_ci95)}, rCV "
+            text += f"{share(body.rcv_candidate)} / {share(body.rcv_baseline)} / {share(body.rcv_speedup)}"
+            said = ("info", "time", f"{text}, quality {body.quality}")
+        case LogLine():
+            said = (body.level, body.source, body.text)
+        case _:
+            said = narrate(body)
+    if said is None or said[0] == "debug":
+        return None
+    level, source, text = said
+    mark = "" if level == "info" else f"{level.upper()}: "
+    return f"{source:>{_SOURCE_WIDTH}}  {mark}{text}"
 
 
 def result_text(result: RunResult) -> str:
