@@ -1,0 +1,119 @@
+"""Replies of the worker as frozen objects; the protocol is described in edgelab/worker."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+Element = float | int | bool
+"""One element of a tensor."""
+
+
+class Hello(msgspec.Struct, frozen=True):
+    """What the worker runs on, and what its sandbox really holds there (`on`, or why not)."""
+
+    protocol: int
+    python: str
+    numpy: str
+    tvm: str
+    cpu_count: int | None
+    pid: int
+    sandbox: dict[str, str | int | None]
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What a program may use; `cpus` restricts it to these cores (None: all), `time_s` is for loading."""
+
+    memory_bytes: int
+    time_s: float
+    threads: int
+    cpus: tuple[int, ...] | None = None
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A program child is ready."""
+
+    pid: int
+    rss_bytes: int | None
+
+
+class Tolerance(msgspec.Struct, frozen=True):
+    """An element matches if |got - expected| <= atol + rtol * |expected|."""
+
+    rtol: float
+    atol: float
+
+
+class WorstElement(msgspec.Struct, frozen=True):
+    """The element with the largest absolute error; that is None where it is not finite."""
+
+    index: tuple[int, ...]
+    got: Element
+    expected: Element
+    abs_error: float | None
+    tolerated: float
+
+
+class Verification(msgspec.Struct, frozen=True):
+    """Result of one verification. With `structure_ok` False nothing was compared element by element.
+
+    `index`, `got` and `expected` are the first mismatch (C order) of output `output_index`, None if there
+    is none; `max_abs_error` is None where it is not finite or nothing was compared.
+    """
+
+    ok: bool
+    structure_ok: bool
+    message: str
+    output_index: int | None
+    index: tuple[int, ...] | None
+    got: Element | None
+    expected: Element | None
+    worst: WorstElement | None
+    max_abs_error: float | None
+    mismatched: int
+    total: int
+
+
+class PairSeries(msgspec.Struct, frozen=True):
+    """Latencies per call of both programs, pair by pair, and the worker's reading of their blocks, in
+    seconds. There may be fewer pairs than asked for when the time was over."""
+
+    a_s: tuple[float, ...]
+    b_s: tuple[float, ...]
+    parent_s: tuple[tuple[float, float], ...]
+
+
+class MemoryReading(msgspec.Struct, frozen=True):
+    """Peak resident memory of a program child, and what it had before it loaded its program."""
+
+    peak_rss_bytes: int | None
+    baseline_rss_bytes: int | None
+
+
+class DeviceReading(msgspec.Struct, frozen=True):
+    """State of the device; None where it could not be read."""
+
+    cpu_freq_hz: float | None
+    temperature_c: float | None
+    load_1min: float | None
+    memory_available_bytes: int | None
+
+
+class Unloaded(msgspec.Struct, frozen=True):
+    """How a program child ended; not `clean` is a failure of the program."""
+
+    clean: bool
+    exit: str
+    stderr_tail: str
+
+
+def restore_floats(fields: dict[str, object]) -> dict[str, object]:
+    """Turn the elements `nan`, `inf` and `-inf`, which JSON has no numbers for, into floats again."""
+    restored = dict(fields)
+    for name in ("got", "expected"):
+        if isinstance(value := restored.get(name), str) and value in ("nan", "inf", "-inf"):
+            restored[name] = math.nan if value == "nan" else float(value)
+    if isinstance(worst := restored.get("worst"), dict):
+        restored["worst"] = restore_floats(worst)
+    return restored

@@ -1,0 +1,237 @@
+"""One program in a process of its own: loads it, calls it, times blocks of calls.
+
+Runs in a fork of the fork server, inside the sandbox. The code it loads is not trusted, so nothing here
+is a secret and nothing it says is believed: the worker checks outputs, sizes and clocks itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import itertools
+import math
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from . import sandbox
+from .channel import Channel, ChannelClosed, Frame, Kind, as_bytes
+from .failures import MEMORY, SYNTAX_API, WorkerFailure, classify_message
+
+# Fresh allocations are filled with 0x7F (3.4e38 as float32, NaN as float16) and freed ones with 0x80, so
+# that a program that reads what it never wrote cannot be right by luck (mallopt(3), M_PERTURB).
+_POISON = 0x80
+_M_PERTURB, _M_MMAP_THRESHOLD = -6, -3
+# Blocks up to the largest threshold glibc accepts come from the heap, where an overrun meets its checks.
+_LARGEST_MMAP_THRESHOLD = 32 << 20
+_MAX_DETAIL_CHARS = 16_000
+
+
+def run_child(end: socket.socket, artefact_fd: int, job: dict[str, Any], parent_pid: int) -> None:
+    """Serve one program until the worker says exit; then return, for a normal exit of the process.
+
+    `job` has memory_bytes (None: unlimited), threads, cpus (None: all) and core settings of the pool.
+    """
+    clear_refs_fd = _open_if_possible("/proc/self/clear_refs", os.O_WRONLY)
+    _configure_threads(job["threads"], job["cpus"])
+    report = sandbox.isolate(memory_bytes=job["memory_bytes"], threads=job["threads"], parent_pid=parent_pid)
+    channel = Channel(end)
+    channel.send(Kind.READY, report.as_dict(), deadline_s=math.inf)
+    program = Program(artefact_fd, clear_refs_fd)
+    gc.disable()
+    while True:
+        try:
+            frame = channel.receive(math.inf, payload_bytes=sys.maxsize)
+        except ChannelClosed:
+            os._exit(1)  # The worker is gone, and nobody wants to know how the program ends.
+        if frame.kind == Kind.EXIT:
+            program.close()
+            return
+        try:
+            program.serve(channel, frame)
+        except WorkerFailure as failure:
+            body = {"class": failure.failure_class, "message": failure.message, "detail": failure.detail}
+            channel.send(Kind.FAILED, body, deadline_s=math.inf)
+
+
+class Program:
+    """A loaded program and the tensors it works on."""
+
+    def __init__(self, artefact_fd: int, clear_refs_fd: int | None) -> None:
+        self._artefact_fd = artefact_fd
+        self._clear_refs_fd = clear_refs_fd
+        self._main: Any = None
+        self._machine: Any = None
+        self._arguments: dict[str, list[Any]] = {}
+        self._outputs: list[Any] = []
+
+    def serve(self, channel: Channel, frame: Frame) -> None:
+        """Answer one frame. Raises WorkerFailure, which the caller reports."""
+        if frame.kind == Kind.BLOCK:
+            start_ns, end_ns = self.block(frame.first)
+            channel.send(Kind.DONE, first=start_ns, second=end_ns, deadline_s=math.inf)
+        elif frame.kind == Kind.LOAD:
+            channel.send(Kind.DONE, {"files": self.load()}, deadline_s=math.inf)
+        elif frame.kind == Kind.UPLOAD:
+            self.upload(channel, frame)
+            channel.send(Kind.DONE, deadline_s=math.inf)
+        elif frame.kind == Kind.CALL:
+            channel.send(Kind.DONE, self.call_poisoned(), deadline_s=math.inf)
+        elif frame.kind == Kind.FETCH:
+            data = np.require(self._outputs[frame.first].numpy(), requirements=["C"])
+            channel.send(Kind.DONE, payload=[as_bytes(data)], deadline_s=math.inf)
+        elif frame.kind == Kind.DROP:
+            self.drop()
+            channel.send(Kind.DONE, deadline_s=math.inf)
+        elif frame.kind == Kind.MEMORY:
+            channel.send(Kind.DONE, {"reset": self.measure_peak()}, deadline_s=math.inf)
+
+    def load(self) -> str:
+        """Load the shared library and bind `main`; returns whether files are closed to it from now on."""
+        import tvm_ffi
+        from tvm.runtime import cpu
+        from tvm.runtime.vm import VirtualMachine
+
+        loader = tvm_ffi.get_global_func("ffi.Module.load_from_file.so")
+        with _reported("could not be loaded", default_class=SYNTAX_API):
+            # By descriptor: the folder of blobs is closed to this process.
+            module = loader(f"/proc/self/fd/{self._artefact_fd}", "so")
+            self._machine = VirtualMachine(module, cpu(0))  # type: ignore[arg-type] # its annotation is outdated
+            self._main = self._machine["main"]
+        os.close(self._artefact_fd)
+        return sandbox.forbid_files()
+
+    def upload(self, channel: Channel, frame: Frame) -> None:
+        """Receive input tensors: body {slot, tensors: [[shape, dtype]]}, payload their bytes in order."""
+        from tvm.runtime import tensor
+
+        slot, unread = frame.body["slot"], frame.payload_bytes
+        self._arguments.pop(slot, None)
+        tensors = []
+        try:
+            with _reported("has no room for its inputs"):
+                for shape, dtype in frame.body["tensors"]:
+                    array = np.empty(shape, dtype=dtype)
+                    channel.receive_payload(as_bytes(array), math.inf)
+                    unread -= array.nbytes
+                    tensors.append(tensor(array))
+        finally:
+            channel.skip_payload(unread, math.inf)
+        self._arguments[slot] = tensors
+
+    def call_poisoned(self) -> dict[str, Any]:
+        """Call `main` on the inputs of slot `verify` in poisoned memory; describes the outputs."""
+        self.drop()
+        libc = ctypes.CDLL(None)
+        libc.mallopt(_M_MMAP_THRESHOLD, _LARGEST_MMAP_THRESHOLD)
+        libc.mallopt(_M_PERTURB, _POISON)
+        try:
+            with _reported("failed while it ran"):
+                result = self._main(*self._arguments["verify"])
+        finally:
+            libc.mallopt(_M_PERTURB, 0)
+        self._outputs, structure = _flatten(result)
+        return {
+            "structure": structure,
+            "outputs": [[list(map(int, output.shape)), str(output.dtype)] for output in self._outputs],
+        }
+
+    def drop(self) -> None:
+        """Free the outputs and everything the pool keeps, so that glibc looks at all the chunks."""
+        import tvm_ffi
+
+        self._outputs = []
+        tvm_ffi.get_global_func("vm.builtin.memory_manager.clear")()
+
+    def block(self, calls: int) -> tuple[int, int]:
+        """Call `main` `calls` times; clock readings (perf_counter_ns) right before and right after.
+
+        The loop calls the same function object in the same way as verification does, so that a program
+        cannot tell them apart. It adds 0.9 us a call, the runtime's own time_evaluator 0.5 us (measured
+        on an empty-handed 1 us kernel); that one makes an untimed call of its own before each block.
+        """
+        arguments, main = self._arguments["timing"], self._main
+        with _reported("failed while it was timed"):
+            start_ns = time.perf_counter_ns()
+            for _ in itertools.repeat(None, calls):
+                main(*arguments)
+            return start_ns, time.perf_counter_ns()
+
+    def measure_peak(self) -> bool:
+        """Reset the peak of resident memory and call `main` once; False if it could not be reset."""
+        reset = False
+        if self._clear_refs_fd is not None:
+            with contextlib.suppress(OSError):
+                os.write(self._clear_refs_fd, b"5")
+                reset = True
+        if "timing" in self._arguments:
+            self.block(1)
+        return reset
+
+    def close(self) -> None:
+        """Free everything in the order a program would, so that damage shows before the exit."""
+        self._arguments.clear()
+        # The virtual machine keeps the last result, so the pool is emptied after it.
+        self._main = self._machine = None
+        gc.collect()
+        self.drop()
+
+
+def _flatten(result: Any) -> tuple[list[Any], str]:
+    from tvm.runtime import Tensor
+
+    if isinstance(result, Tensor):
+        return [result], "tensor"
+    try:
+        items = list(result)
+    except TypeError:
+        return [], type(result).__name__
+    if all(isinstance(item, Tensor) for item in items):
+        return items, "tuple"
+    return [], f"tuple of {', '.join(type(item).__name__ for item in items)}"
+
+
+@contextlib.contextmanager
+def _reported(what: str, *, default_class: str | None = None) -> Iterator[None]:
+    """Turn whatever the runtime raises into a failure with a class."""
+    try:
+        yield
+    except MemoryError as error:
+        raise WorkerFailure(MEMORY, f"{what}: out of memory") from error
+    except Exception as error:
+        text = str(error).strip() or type(error).__name__
+        failure_class = classify_message(text)
+        if default_class is not None and failure_class != MEMORY:
+            failure_class = default_class
+        lines = [line for line in text.splitlines() if line.strip()]
+        raise WorkerFailure(
+            failure_class, f"{what}: {lines[-1].strip()[:500]}", detail=text[-_MAX_DETAIL_CHARS:]
+        ) from error
+
+
+def _configure_threads(threads: int, cpus: list[int] | None) -> None:
+    """Set up the runtime's thread pool, which reads the environment when it is first used.
+
+    An idle pool thread spins 300,000 times by default, which was 65-85 ms of a core after each call here
+    and would run into the other program's block. With 200 it is asleep after 0.2-0.4 ms, and calls in a
+    row still find it awake (4.5-7 us for a parallel loop, as by default). Threads are not bound one by one,
+    since a busy core would then hold up the whole pool; `cpus` restricts all of them together.
+    """
+    os.environ["TVM_NUM_THREADS"] = str(threads)
+    os.environ["TVM_THREAD_POOL_SPIN_COUNT"] = "200"
+    os.environ["TVM_BIND_THREADS"] = "0"
+    if cpus is not None:
+        os.sched_setaffinity(0, cpus)
+
+
+def _open_if_possible(path: str, flags: int) -> int | None:
+    try:
+        return os.open(path, flags | os.O_CLOEXEC)
+    except OSError:
+        return None

@@ -1,0 +1,192 @@
+"""The operations of the worker: one handler each, from a request to the fields of its `done` event."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from typing import Any
+
+from . import PROTOCOL_VERSION
+from .blobs import BlobFolder
+from .channel import Kind
+from .compare import Tolerance
+from .failures import INFRASTRUCTURE, ControllerGone, WorkerFailure
+from .program import ForkServer, Limits, Program, memory_reading
+from .protocol import Controller, MalformedRequest, Request, parse_request
+from .sample import sample
+from .timing import Plan, time_pairs
+from .verification import verify
+
+_MEMORY_LIMIT_S = 60.0
+_UNLOAD_LIMIT_S = 10.0
+_MAX_PROGRAMS = 8
+_MAX_CPUS = 1024
+
+
+class Service:
+    """Serves one controller. Programs are known by the names the controller gave them."""
+
+    def __init__(self, controller: Controller, server: ForkServer, blobs: BlobFolder) -> None:
+        self._controller = controller
+        self._server = server
+        self._blobs = blobs
+        self._programs: dict[str, Program] = {}
+        self._ending = False
+        self._handlers: dict[str, Callable[[Request], dict[str, Any]]] = {
+            "hello": self._hello,
+            "load": self._load,
+            "verify": self._verify,
+            "prepare_timing": self._prepare_timing,
+            "pair": self._pair,
+            "memory": self._memory,
+            "sample": lambda request: dict(sample()),
+            "unload": self._unload,
+            "shutdown": self._shutdown,
+        }
+
+    def serve(self) -> None:
+        """Answer requests until stdin closes or `shutdown`; then end all programs."""
+        try:
+            for line in self._controller.lines():
+                self._answer(line)
+                if self._ending:
+                    break
+        except (ControllerGone, BrokenPipeError):
+            pass
+        for program in self._programs.values():
+            program.close()
+
+    def _answer(self, line: bytes | None) -> None:
+        request_id = 0
+        try:
+            request = parse_request(line)
+            request_id = request.id
+            handler = self._handlers.get(request.op)
+            if handler is None:
+                raise MalformedRequest(f"unknown operation {request.op[:80]!r}", request_id)
+            done = handler(request)
+        except MalformedRequest as error:
+            self._error(error.request_id, WorkerFailure(INFRASTRUCTURE, str(error)))
+        except WorkerFailure as failure:
+            self._error(request_id, failure)
+        except MemoryError:
+            self._error(request_id, WorkerFailure(INFRASTRUCTURE, "the worker ran out of memory itself"))
+        else:
+            self._controller.send(request_id, "done", **done)
+
+    def _error(self, request_id: int, failure: WorkerFailure) -> None:
+        fields = {"class": failure.failure_class, "message": failure.message, "detail": failure.detail}
+        self._controller.send(request_id, "error", program=failure.program, **fields)
+
+    def _hello(self, request: Request) -> dict[str, Any]:
+        # A child that loads nothing shows what the sandbox really gives on this machine.
+        nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            limits = Limits(memory_bytes=None, time_s=10.0, threads=1)
+            probe = Program("probe", self._server, limits, nothing, self._controller.reading)
+        finally:
+            os.close(nothing)
+        with contextlib.closing(probe):
+            return {
+                "protocol": PROTOCOL_VERSION,
+                **self._server.versions,
+                "cpu_count": os.cpu_count(),
+                "pid": os.getpid(),
+                "sandbox": probe.sandbox,
+            }
+
+    def _load(self, request: Request) -> dict[str, Any]:
+        name = request.text("program")
+        limits = _limits(request.part("limits"))
+        artefact_fd = self._blobs.open(request.fields.get("artefact"))
+        try:
+            # The child reads by descriptor, as another user where it can be one.
+            with contextlib.suppress(OSError):
+                os.fchmod(artefact_fd, 0o444)
+            self._forget(name)
+            if len(self._programs) >= _MAX_PROGRAMS:
+                raise WorkerFailure(INFRASTRUCTURE, f"{_MAX_PROGRAMS} programs are loaded; unload one first")
+            program = Program(name, self._server, limits, artefact_fd, self._controller.reading)
+        finally:
+            os.close(artefact_fd)
+        self._programs[name] = program
+        program.request(Kind.LOAD, limits.time_s)
+        return {"pid": program.pid, "rss_bytes": memory_reading(program.pid, "VmRSS")}
+
+    def _verify(self, request: Request) -> dict[str, Any]:
+        program = self._program(request.text("program"))
+        part = request.part("tolerance")
+        return verify(
+            program,
+            self._blobs.arrays(request.fields.get("inputs"), "in"),
+            self._blobs.arrays(request.fields.get("expected"), "out"),
+            Tolerance(rtol=part.number("rtol"), atol=part.number("atol")),
+            request.number("time_s"),
+        )
+
+    def _prepare_timing(self, request: Request) -> dict[str, Any]:
+        program = self._program(request.text("program"))
+        program.upload("timing", self._blobs.arrays(request.fields.get("inputs"), "in"), _MEMORY_LIMIT_S)
+        return {}
+
+    def _pair(self, request: Request) -> dict[str, Any]:
+        a, b = self._program(request.text("a")), self._program(request.text("b"))
+        plan = Plan(
+            pairs=request.whole("pairs", 1, 1_000_000),
+            calls_per_block=request.whole("calls_per_block", 1),
+            warm_calls=request.whole("warm_calls", 0),
+            first=request.whole("first", 0, 1),
+            time_s=request.number("time_s"),
+        )
+
+        def progress(pairs: int) -> None:
+            self._controller.send(request.id, "progress", done=pairs, total=plan.pairs)
+
+        a_series, b_series = time_pairs(a, b, plan, progress)
+        parent_s = [list(pair) for pair in zip(a_series.parent_s, b_series.parent_s, strict=True)]
+        return {"a_s": a_series.latencies_s, "b_s": b_series.latencies_s, "parent_s": parent_s}
+
+    def _memory(self, request: Request) -> dict[str, Any]:
+        program = self._program(request.text("program"))
+        program.request(Kind.MEMORY, _MEMORY_LIMIT_S)
+        return {
+            "peak_rss_bytes": memory_reading(program.pid, "VmHWM"),
+            "baseline_rss_bytes": program.baseline_rss_bytes,
+        }
+
+    def _unload(self, request: Request) -> dict[str, Any]:
+        name = request.text("program")
+        program = self._program(name)
+        program.finish(_UNLOAD_LIMIT_S)
+        done = {"clean": program.clean, "exit": program.exit, "stderr_tail": program.stderr_tail()}
+        self._forget(name)
+        return done
+
+    def _shutdown(self, request: Request) -> dict[str, Any]:
+        self._ending = True
+        return {}
+
+    def _program(self, name: str) -> Program:
+        program = self._programs.get(name)
+        if program is None:
+            raise WorkerFailure(INFRASTRUCTURE, f"no program named {name!r} is loaded", program=name)
+        return program
+
+    def _forget(self, name: str) -> None:
+        if program := self._programs.pop(name, None):
+            program.close()
+
+
+def _limits(part: Request) -> Limits:
+    cpus = part.fields.get("cpus")
+    if cpus is not None and not (
+        isinstance(cpus, list) and cpus and all(type(cpu) is int and 0 <= cpu < _MAX_CPUS for cpu in cpus)
+    ):
+        raise MalformedRequest(f"{part.op}: cpus is a list of core numbers", part.id)
+    return Limits(
+        memory_bytes=part.whole("memory_bytes", 1),
+        time_s=part.number("time_s"),
+        threads=part.whole("threads", 1, _MAX_CPUS),
+        cpus=cpus,
+    )

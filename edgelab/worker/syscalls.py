@@ -1,0 +1,59 @@
+"""System call numbers that the sandbox refuses or passes, for x86_64 and aarch64.
+
+From the kernel's asm/unistd_64.h (x86_64) and asm-generic/unistd.h (aarch64); `-` where there is none.
+"""
+
+from __future__ import annotations
+
+_TABLE = """
+accept 43 202, accept4 288 242, acct 163 89, add_key 248 217, adjtimex 159 171, bind 49 200, bpf 321 280,
+brk 12 214, chmod 90 -, chown 92 -, chroot 161 51, clock_adjtime 305 266, clock_settime 227 112,
+clone 56 220, clone3 435 435, connect 42 203, creat 85 -, delete_module 176 106, execve 59 221,
+execveat 322 281, fanotify_init 300 262, fchmod 91 52, fchmodat 268 53, fchmodat2 452 452, fchown 93 55,
+fchownat 260 54, finit_module 313 273, fork 57 -, fsconfig 431 431, fsmount 432 432, fsopen 430 430,
+fspick 433 433, futex 202 98, getdents 78 -, getdents64 217 61, init_module 175 105, inotify_init 253 -,
+inotify_init1 294 26, io_uring_enter 426 426, io_uring_register 427 427, io_uring_setup 425 425,
+ioprio_set 251 30, kcmp 312 272, kexec_file_load 320 294, kexec_load 246 104, keyctl 250 219, kill 62 129,
+lchown 94 -, link 86 -, linkat 265 37, listen 50 201, madvise 28 233, memfd_create 319 279,
+memfd_secret 447 447, mkdir 83 -, mkdirat 258 34, mknod 133 -, mknodat 259 33, mmap 9 222,
+modify_ldt 154 -, mount 165 40, mount_setattr 442 442, move_mount 429 429, mq_open 240 180, msgget 68 186,
+munmap 11 215, name_to_handle_at 303 264, open 2 -, open_by_handle_at 304 265, open_tree 428 428,
+openat 257 56, openat2 437 437, perf_event_open 298 241, personality 135 92, pidfd_getfd 438 438,
+pidfd_open 434 434, pidfd_send_signal 424 424, pivot_root 155 41, poll 7 -, ppoll 271 73, prctl 157 167,
+prlimit64 302 261, process_madvise 440 440, process_mrelease 448 448, process_vm_readv 310 270,
+process_vm_writev 311 271, ptrace 101 117, quotactl 179 60, read 0 63, readlink 89 -, readlinkat 267 78,
+reboot 169 142, recvfrom 45 207, recvmsg 47 212, rename 82 -, renameat 264 38, renameat2 316 276,
+request_key 249 218, rmdir 84 -, rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240,
+sched_setattr 314 274, sched_setparam 142 118, sched_setscheduler 144 119, sched_yield 24 124,
+seccomp 317 277, semget 64 190, sendmsg 46 211, sendto 44 206, setdomainname 171 162, setgid 106 144,
+setgroups 116 159, sethostname 170 161, setns 308 268, setpgid 109 154, setpriority 141 140,
+setregid 114 143, setresgid 119 149, setresuid 117 147, setreuid 113 145, setrlimit 160 164,
+setsid 112 157, settimeofday 164 170, setuid 105 146, setxattr 188 5, shmat 30 196, shmget 29 194,
+socket 41 198, socketpair 53 199, swapoff 168 225, swapon 167 224, symlink 88 -, symlinkat 266 36,
+syslog 103 116, tgkill 234 131, tkill 200 130, truncate 76 45, umount2 166 39, unlink 87 -,
+unlinkat 263 35, unshare 272 97, userfaultfd 323 282, utimensat 280 88, vfork 58 -, write 1 64,
+"""
+
+_AUDIT_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+"""AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64 of linux/audit.h."""
+
+
+def _parse() -> dict[str, dict[str, int]]:
+    numbers: dict[str, dict[str, int]] = {"x86_64": {}, "aarch64": {}}
+    for entry in _TABLE.replace("\n", " ").split(","):
+        if not entry.strip():
+            continue
+        name, *columns = entry.split()
+        for machine, text in zip(("x86_64", "aarch64"), columns, strict=True):
+            if text != "-":
+                numbers[machine][name] = int(text)
+    return numbers
+
+
+NUMBERS = _parse()
+"""Architecture (as in `os.uname().machine`) -> name -> number."""
+
+
+def audit_architecture(machine: str) -> int:
+    """The AUDIT_ARCH constant that a filter compares. Raises KeyError for an unknown architecture."""
+    return _AUDIT_ARCHITECTURES[machine]

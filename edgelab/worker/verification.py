@@ -1,0 +1,116 @@
+"""One verification: the child runs, the worker compares. Expected outputs never reach the child."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from .channel import Kind
+from .compare import Comparison, Tolerance, compare
+from .failures import HACK, WorkerFailure
+from .program import Program
+
+_RELEASE_LIMIT_S = 10.0
+
+
+def verify(
+    program: Program,
+    inputs: list[np.ndarray],
+    expected: list[np.ndarray],
+    tolerance: Tolerance,
+    time_s: float,
+) -> dict[str, Any]:
+    """Run the program on `inputs` in poisoned memory and compare its outputs with `expected`.
+
+    Returns the fields of the reply. Raises WorkerFailure if the program fails, dies or takes too long,
+    also if the damage it did to its heap shows when the outputs are freed.
+    """
+    deadline_s = time.monotonic() + time_s
+    program.upload("verify", inputs, time_s)
+    # Tensors are copied with the same limit, which is not the program's time.
+    described = program.request(Kind.CALL, time_s).body
+    reply = _structure_reply(program, described, expected)
+    if reply is None:
+        reply = _compare_outputs(program, expected, tolerance, max(time_s, deadline_s - time.monotonic()))
+    program.request(Kind.DROP, _RELEASE_LIMIT_S)
+    return reply
+
+
+def _structure_reply(
+    program: Program, described: dict[str, Any], expected: list[np.ndarray]
+) -> dict[str, Any] | None:
+    """A reply that tells the first difference in number, dtype or shape; None if there is none."""
+    try:
+        structure = str(described["structure"])[:200]
+        outputs = [([int(size) for size in shape], str(dtype)[:50]) for shape, dtype in described["outputs"]]
+    except (KeyError, TypeError, ValueError) as error:
+        program.kill()
+        raise WorkerFailure(
+            HACK, f"{program.name} described its outputs wrongly", detail=repr(error), program=program.name
+        ) from error
+    if structure not in ("tensor", "tuple"):
+        return _mismatch(f"main returned a {structure}, expected {len(expected)} tensors")
+    if len(outputs) != len(expected):
+        return _mismatch(f"main returned {len(outputs)} tensors, expected {len(expected)}")
+    for index, ((shape, dtype), wanted) in enumerate(zip(outputs, expected, strict=True)):
+        if dtype != wanted.dtype.name:
+            return _mismatch(f"output {index} has dtype {dtype}, expected {wanted.dtype.name}", index)
+        if shape != list(wanted.shape):
+            return _mismatch(f"output {index} has shape {shape}, expected {list(wanted.shape)}", index)
+    return None
+
+
+def _mismatch(message: str, index: int | None = None) -> dict[str, Any]:
+    return {"ok": False, "structure_ok": False, "message": message, "output_index": index, **_no_elements()}
+
+
+def _no_elements() -> dict[str, Any]:
+    return {
+        "index": None,
+        "got": None,
+        "expected": None,
+        "worst": None,
+        "max_abs_error": None,
+        "mismatched": 0,
+        "total": 0,
+    }
+
+
+def _compare_outputs(
+    program: Program, expected: list[np.ndarray], tolerance: Tolerance, limit_s: float
+) -> dict[str, Any]:
+    """Compare all outputs; the reply tells about the first that mismatches, else about the worst."""
+    results: list[Comparison] = []
+    for index, wanted in enumerate(expected):
+        got = np.empty(wanted.shape, dtype=wanted.dtype)
+        program.fetch(index, got, limit_s)
+        results.append(compare(got, wanted, tolerance))
+    chosen = next((index for index, result in enumerate(results) if not result.ok), None)
+    if chosen is None:
+        chosen = max(range(len(results)), key=lambda i: results[i].max_abs_error or 0.0, default=0)
+    shown = results[chosen] if results else Comparison(0, 0, None, None, None)
+    return {
+        "ok": all(result.ok for result in results),
+        "structure_ok": True,
+        "message": _describe(chosen, shown),
+        "output_index": chosen,
+        "index": None if shown.first is None else list(shown.first[0]),
+        "got": None if shown.first is None else shown.first[1],
+        "expected": None if shown.first is None else shown.first[2],
+        "worst": None if shown.worst is None else vars(shown.worst) | {"index": list(shown.worst.index)},
+        "max_abs_error": shown.max_abs_error,
+        "mismatched": sum(result.mismatched for result in results),
+        "total": sum(result.total for result in results),
+    }
+
+
+def _describe(index: int, result: Comparison) -> str:
+    if result.first is None:
+        return ""
+    position, got, expected = result.first
+    return (
+        f"output {index} differs in {result.mismatched} of {result.total} elements, "
+        f"first at {list(position)}: got {got}, expected {expected}"
+    )
