@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 
+from edgelab.bench.clock_check import check_clocks
 from edgelab.bench.phases import Emit
 from edgelab.bench.timing import PairStatistics
 from edgelab.bench.timing_policy import TimingPolicy
@@ -54,6 +55,7 @@ async def time_pairs(worker: PairTimer, policy: TimingPolicy, emit: Emit) -> Pai
     batch = policy.pairs_per_batch(slow_s)
     candidate_s: list[float] = []
     baseline_s: list[float] = []
+    parent_s: list[tuple[float, float]] = []
     begin_s = time.monotonic()
     while True:
         count = min(batch, policy.max_pairs - len(candidate_s))
@@ -64,10 +66,16 @@ async def time_pairs(worker: PairTimer, policy: TimingPolicy, emit: Emit) -> Pai
         )  # fmt: skip
         candidate_s += timed.a_s
         baseline_s += timed.b_s
+        parent_s += timed.parent_s
         summary = PairStatistics.of(candidate_s, baseline_s)
         emit(_event(timed, summary, policy, calls))
         emit(DeviceSampled(**msgspec.structs.asdict(await worker.sample())))
         if policy.is_enough(summary, time.monotonic() - begin_s):
+            check_clocks(
+                [seen - calls * said for (seen, _), said in zip(parent_s, candidate_s, strict=True)],
+                [seen - calls * said for (_, seen), said in zip(parent_s, baseline_s, strict=True)],
+                block_s=calls * slow_s,
+            )
             return PairSeries(tuple(candidate_s), tuple(baseline_s), calls, summary)
 
 

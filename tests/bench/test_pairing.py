@@ -10,6 +10,7 @@ import pytest
 from edgelab.bench.pairing import time_pairs
 from edgelab.bench.timing_policy import TimingPolicy
 from edgelab.drivers.worker_messages import DeviceReading, PairSeries
+from edgelab.errors import EvaluationFailure, FailureClass
 from edgelab.events import DeviceSampled, PairsTimed
 
 
@@ -29,7 +30,10 @@ class ScriptedWorker:
         )
         numbers = [next(self._numbers) for _ in range(max(1, pairs - self._short_by))]
         a_s, b_s = (tuple(side(number) for number in numbers) for side in (self._candidate, self._baseline))
-        return PairSeries(a_s, b_s, tuple(zip(a_s, b_s, strict=True)))
+        seen_s = tuple(
+            (calls_per_block * a + 3e-5, calls_per_block * b + 3e-5) for a, b in zip(a_s, b_s, strict=True)
+        )
+        return PairSeries(a_s, b_s, seen_s)
 
     async def sample(self):
         return DeviceReading(cpu_freq_hz=None, temperature_c=50.0, load_1min=0.1, memory_available_bytes=None)
@@ -90,3 +94,14 @@ async def test_time_limits_leave_room_for_the_slow_side():
     worker = ScriptedWorker(lambda _: 1e-3, lambda _: 0.5)
     await time_pairs(worker, POLICY, lambda _: None)
     assert all(call["time_s"] > 2 * call["pairs"] * call["calls"] * 0.5 for call in worker.calls[1:])
+
+
+async def test_a_candidate_that_hides_time_is_a_hack():
+    class Liar(ScriptedWorker):
+        async def pair(self, *args, **fields):
+            honest = await super().pair(*args, **fields)
+            return PairSeries(tuple(a / 2 for a in honest.a_s), honest.b_s, honest.parent_s)
+
+    with pytest.raises(EvaluationFailure, match="less time than the worker's clock") as caught:
+        await time_pairs(Liar(lambda _: 1e-3, lambda _: 1e-3), POLICY, lambda _: None)
+    assert caught.value.failure_class is FailureClass.HACK

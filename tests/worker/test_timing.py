@@ -4,7 +4,7 @@ import pytest
 
 from edgelab.worker.channel import Frame, Kind
 from edgelab.worker.failures import WorkerFailure
-from edgelab.worker.timing import Plan, Series, check_gaps, time_pairs
+from edgelab.worker.timing import Plan, Series, time_pairs
 
 
 class FakeClock:
@@ -85,7 +85,7 @@ def test_latency_is_per_call_and_the_workers_own_reading_is_longer(clock: FakeCl
     a, b = timed(FakeProgram("a", clock), FakeProgram("b", clock), plan())
     assert a.latencies_s == b.latencies_s == [1e-3] * 3
     assert a.child_s == [2e-3] * 3
-    assert a.gaps_s == pytest.approx([30e-6] * 3)
+    assert a.parent_s == pytest.approx([2.03e-3] * 3)
 
 
 @pytest.mark.parametrize("shift_ns", [-10_000_000, 10_000_000])
@@ -96,23 +96,14 @@ def test_clock_readings_outside_of_the_block_are_a_hack(clock: FakeClock, shift_
     assert (caught.value.failure_class, caught.value.program, liar.killed) == ("hack", "liar", True)
 
 
-def test_time_that_is_not_reported_is_a_hack(clock: FakeClock):
-    liar = FakeProgram("liar", clock, hidden_ns=400_000)
-    with pytest.raises(WorkerFailure, match="timer: liar reports less time") as caught:
-        timed(FakeProgram("b", clock), liar, plan(pairs=9))
-    assert (caught.value.failure_class, caught.value.program) == ("hack", "liar")
-
-
-def series(gap_s: list[float], block_s: float) -> Series:
-    return Series([block_s] * len(gap_s), [block_s] * len(gap_s), [block_s + gap for gap in gap_s])
-
-
-def test_noise_that_hits_both_sides_is_no_hack():
-    noisy = [1e-3 * (1 + i % 7) for i in range(40)]
-    check_gaps("a", "b", series(noisy, 1e-3), series(noisy[::-1], 2e-3))
-    check_gaps("a", "b", series([50e-6] * 20, 0.1), series([900e-6] * 20, 0.1))
-    with pytest.raises(WorkerFailure):
-        check_gaps("a", "b", series([50e-6] * 20, 1e-3), series([900e-6] * 20, 1e-3))
+def test_time_that_is_not_reported_shows_in_the_workers_reading(clock: FakeClock):
+    a, b = timed(FakeProgram("a", clock), FakeProgram("liar", clock, hidden_ns=400_000), plan(pairs=9))
+    assert [seen - said for seen, said in zip(b.parent_s, b.child_s, strict=True)] == pytest.approx(
+        [430e-6] * 9
+    )
+    assert [seen - said for seen, said in zip(a.parent_s, a.child_s, strict=True)] == pytest.approx(
+        [30e-6] * 9
+    )
 
 
 def test_pairs_end_with_the_time_but_there_is_at_least_one(clock: FakeClock):
