@@ -27,6 +27,9 @@ class Tolerance:
             )
 
 
+EXACT = Tolerance(rtol=0.0, atol=0.0)
+
+
 @dataclass(frozen=True)
 class Worst:
     """The element that exceeds (or comes nearest to exceeding) its tolerance by the largest absolute error.
@@ -69,11 +72,14 @@ def compare(got: np.ndarray, expected: np.ndarray, tolerance: Tolerance) -> Comp
     """Compare two arrays of the same shape and dtype (bool, integer or floating).
 
     NaN never matches, not even NaN; an infinity matches the same infinity only. Errors are computed in
-    float64, except that integers without tolerance are compared exactly. Raises ValueError if the shapes
+    float64. Integers and booleans must be equal whatever the tolerance says: it comes from the float
+    outputs, and an index that is off by one is wrong. Raises ValueError if the shapes
     or dtypes differ, which the caller reports as a structural mismatch before.
     """
     if got.shape != expected.shape or got.dtype != expected.dtype:
         raise ValueError(f"{got.dtype}{got.shape} cannot be compared with {expected.dtype}{expected.shape}")
+    if not np.issubdtype(expected.dtype, np.floating):
+        tolerance = EXACT
     flat_got, flat_expected = got.reshape(-1), expected.reshape(-1)
     mismatched, first_flat = 0, None
     worst_flat, worst_error = None, -1.0

@@ -49,6 +49,16 @@ def test_infinity_matches_only_itself():
     assert result.worst.abs_error is None
 
 
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "bool"])
+def test_a_tolerance_never_excuses_an_integer(dtype):
+    expected = np.array([0, 1, 1, 0], dtype=dtype)
+    got = np.array([0, 1, 0, 0], dtype=dtype)
+    found = compare(got, expected, Tolerance(rtol=10.0, atol=10.0))
+    assert found.mismatched == 1
+    assert found.worst is not None
+    assert found.worst.tolerated == 0.0
+
+
 def test_large_integers_are_compared_exactly():
     expected = np.array([2**62, 2**62], dtype=np.int64)
     got = expected + np.array([0, 1])
