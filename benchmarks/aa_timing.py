@@ -20,7 +20,7 @@ from edgelab.bench.tasks import Catalogue, catalogue_root, resolve
 from edgelab.drivers.local import LocalTransport
 from edgelab.events import EventBody
 
-KERNELS = {"50us": "rmsnorm_prefill_qwen25", "4ms": "ir_mnv2_res_24", "100ms": "squeezenet1_1_224"}
+KERNELS = {"50us": "layernorm_deit", "4ms": "ad_autoencoder", "100ms": "deit_tiny_mlp"}
 _TOLERANCE = 0.01
 
 

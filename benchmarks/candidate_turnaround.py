@@ -37,7 +37,7 @@ def _ignore(_: EventBody) -> None:
 
 
 def _policy() -> TimingPolicy:
-    return TimingPolicy(min_pairs=PAIRS, max_pairs=PAIRS, min_time_s=0.0, warm_up_s=0.0, batch_s=1.0)
+    return TimingPolicy(min_pairs=PAIRS, max_pairs=PAIRS, warm_up_s=0.0, session_s=10.0)
 
 
 class Comparison:

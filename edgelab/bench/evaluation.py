@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import msgspec
 from edgelab.bench.artefacts import Artefact, ArtefactCache
 from edgelab.bench.pairing import PairSeries, time_pairs
 from edgelab.bench.phases import Emit, PhaseClock
+from edgelab.bench.program_pair import ProgramPair
 from edgelab.bench.reference import (
     RECHECK_SEED,
     TIMING_SEED,
@@ -23,7 +23,7 @@ from edgelab.bench.services import Services
 from edgelab.bench.storage import file_digest, write_atomically
 from edgelab.bench.tasks import TaskSpec
 from edgelab.bench.timing_policy import TimingPolicy
-from edgelab.drivers.worker_client import ProgramFailure, WorkerClient
+from edgelab.drivers.worker_client import WorkerClient
 from edgelab.drivers.worker_messages import Limits, MemoryReading, Verification
 from edgelab.errors import EvaluationFailure, FailureClass
 from edgelab.events import Built, LogLine, Lowered, Role, SeedVerified, StepProgress
@@ -85,18 +85,18 @@ class Evaluation:
         """Run all steps. Raises `EvaluationFailure` or `TaskError`; cancellation cleans up."""
         bundle = await self._reference()
         candidate, baseline = await self._build(bundle)
-        worker = await self._start_worker(bundle, candidate, baseline)
+        pair = await self._start_worker(candidate, baseline)
         try:
-            await self._verify(worker, bundle, baseline)
-            series = await self._time(worker, bundle)
-            await self._recheck(worker, bundle)
-            memory = await worker.memory("candidate")
-            await self._end_clean(worker)
-        except ProgramFailure as failure:
-            raise await self._blamed(worker, failure) from failure
-        except EvaluationFailure:
-            await self._discard(worker)
-            raise
+            await self._verify(pair, bundle, baseline)
+            series = await self._time(pair, bundle)
+            await self._recheck(pair, bundle)
+            memory = await pair.worker.memory("candidate")
+            await pair.unload()
+        except EvaluationFailure as failure:
+            await pair.discard()
+            blamed = pair.blamed(failure)
+            self.progress.correct &= blamed.failure_class is FailureClass.INFRASTRUCTURE
+            raise blamed from failure
         return Evaluated(
             series=series,
             candidate=candidate,
@@ -186,36 +186,41 @@ class Evaluation:
         )
         return artefact
 
-    async def _start_worker(
-        self, bundle: ReferenceBundle, candidate: Artefact, baseline: Artefact
-    ) -> WorkerClient:
+    async def _start_worker(self, candidate: Artefact, baseline: Artefact) -> ProgramPair:
         with self.clock.step("worker") as step:
             worker = await self._services.worker()
             hello = await worker.hello()
             memory_bytes = await self._memory_limit(worker)
             limits = Limits(memory_bytes=memory_bytes, time_s=_BASELINE_LIMIT_S, threads=hello.cpu_count or 1)
-            await worker.load("baseline", await self._services.transport.put(baseline.path), limits)
-            await worker.load("candidate", await self._services.transport.put(candidate.path), limits)
-            step.summary = f"TVM {hello.tvm} runtime, {limits.threads} threads"
-        return worker
+            transport = self._services.transport
+            artefacts: dict[Role, str] = {
+                "candidate": await transport.put(candidate.path),
+                "baseline": await transport.put(baseline.path),
+            }
+            pair = ProgramPair(worker, self._request.task.name, artefacts, limits)
+            try:
+                await pair.load()
+            except EvaluationFailure as failure:
+                await pair.discard()
+                raise pair.blamed(failure) from failure
+            step.summary = f"TVM {hello.tvm} runtime, threads: {limits.threads}"
+        return pair
 
     @staticmethod
     async def _memory_limit(worker: WorkerClient) -> int:
         available = (await worker.sample()).memory_available_bytes
         return int(_MEMORY_SHARE * available) if available else _UNKNOWN_MEMORY_BYTES
 
-    async def _verify(self, worker: WorkerClient, bundle: ReferenceBundle, baseline: Artefact) -> None:
+    async def _verify(self, pair: ProgramPair, bundle: ReferenceBundle, baseline: Artefact) -> None:
         with self.clock.step("verify") as step:
-            limit_s = await self._verify_baseline(worker, bundle, baseline)
+            limit_s = await self._verify_baseline(pair, bundle, baseline)
             for number, seed in enumerate(VERIFICATION_SEEDS):
-                await self._check(worker, "candidate", bundle, seed, limit_s)
+                await self._check(pair, "candidate", bundle, seed, limit_s)
                 self._emit(StepProgress(step="verify", done=number + 1, total=len(VERIFICATION_SEEDS)))
             self.progress.correct = True
             step.summary = f"{len(VERIFICATION_SEEDS)} seeds agree with PyTorch"
 
-    async def _verify_baseline(
-        self, worker: WorkerClient, bundle: ReferenceBundle, baseline: Artefact
-    ) -> float:
+    async def _verify_baseline(self, pair: ProgramPair, bundle: ReferenceBundle, baseline: Artefact) -> float:
         """Check the baseline, once over these services, and return the candidate's time limit in seconds."""
         if self.progress.candidate == self.progress.baseline:
             return _BASELINE_LIMIT_S
@@ -223,16 +228,16 @@ class Evaluation:
         if key not in self._services.baseline_check_s:
             begin_s = time.monotonic()
             for seed in VERIFICATION_SEEDS:
-                await self._check(worker, "baseline", bundle, seed, _BASELINE_LIMIT_S)
+                await self._check(pair, "baseline", bundle, seed, _BASELINE_LIMIT_S)
             self._services.baseline_check_s[key] = (time.monotonic() - begin_s) / len(VERIFICATION_SEEDS)
         return max(_SHORTEST_LIMIT_S, _SLOWEST_RATIO * self._services.baseline_check_s[key])
 
     async def _check(
-        self, worker: WorkerClient, role: Role, bundle: ReferenceBundle, seed: int, time_s: float
+        self, pair: ProgramPair, role: Role, bundle: ReferenceBundle, seed: int, time_s: float
     ) -> None:
         """Compare one program's outputs for one seed; raises `EvaluationFailure` when they differ."""
         transport = self._services.transport
-        found = await worker.verify(
+        found = await pair.worker.verify(
             role,
             inputs=await transport.put(bundle.inputs_path(seed)),
             expected=await transport.put(bundle.expected_path(seed)),
@@ -260,58 +265,23 @@ class Evaluation:
             detail=_difference(found),
         )
 
-    async def _time(self, worker: WorkerClient, bundle: ReferenceBundle) -> PairSeries:
+    async def _time(self, pair: ProgramPair, bundle: ReferenceBundle) -> PairSeries:
         with self.clock.step("time") as step:
             inputs = await self._services.transport.put(bundle.inputs_path(TIMING_SEED))
-            for role in ("candidate", "baseline"):
-                await worker.prepare_timing(role, inputs=inputs)
-            series = await time_pairs(worker, self._request.policy, self._emit)
+
+            async def open_session(number: int) -> None:
+                await pair.load_for_timing(number, inputs)
+
+            series = await time_pairs(pair.worker, open_session, self._request.policy, self._emit)
             found = series.statistics
             step.summary = f"{found.pairs} pairs, quality {found.quality}"
         return series
 
-    async def _recheck(self, worker: WorkerClient, bundle: ReferenceBundle) -> None:
+    async def _recheck(self, pair: ProgramPair, bundle: ReferenceBundle) -> None:
         """A program that drifts after the checked calls is caught on inputs that it has not seen."""
         with self.clock.step("recheck") as step:
-            try:
-                await self._check(worker, "candidate", bundle, RECHECK_SEED, _BASELINE_LIMIT_S)
-            except EvaluationFailure:
-                self.progress.correct = False
-                raise
+            await self._check(pair, "candidate", bundle, RECHECK_SEED, _BASELINE_LIMIT_S)
             step.summary = "outputs still right after timing"
-
-    async def _blamed(self, worker: WorkerClient, failure: ProgramFailure) -> EvaluationFailure:
-        """End both programs and return the failure to report: one of the baseline is not the candidate's."""
-        await self._discard(worker)
-        if failure.program != "baseline":
-            return failure
-        return EvaluationFailure(
-            FailureClass.INFRASTRUCTURE,
-            f"The baseline of {self._request.task.name} failed ({failure.failure_class}): {failure.message}",
-            detail=failure.detail,
-            advice="The candidate cannot be judged without it.",
-        )
-
-    @staticmethod
-    async def _discard(worker: WorkerClient) -> None:
-        """End the programs of a failed evaluation; one that is gone already is what is wanted."""
-        for program in ("candidate", "baseline"):
-            if worker.usable:
-                with contextlib.suppress(EvaluationFailure):
-                    await worker.unload(program)
-
-    async def _end_clean(self, worker: WorkerClient) -> None:
-        """Near out-of-bounds stores show as a heap that aborts at exit: only a clean exit counts."""
-        await worker.unload("baseline")
-        ended = await worker.unload("candidate")
-        if not ended.clean:
-            self.progress.correct = False
-            raise EvaluationFailure(
-                FailureClass.MEMORY,
-                f"The candidate for {self._request.task.name} gave right results but did not end cleanly "
-                f"({ended.exit}): it most likely writes outside its buffers.",
-                detail=ended.stderr_tail,
-            )
 
 
 def _above_baseline(memory: MemoryReading) -> int | None:

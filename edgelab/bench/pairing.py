@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import time
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import msgspec
@@ -41,52 +43,108 @@ class PairSeries(msgspec.Struct, frozen=True):
     statistics: PairStatistics
 
 
-async def time_pairs(worker: PairTimer, policy: TimingPolicy, emit: Emit) -> PairSeries:
-    """Time the loaded programs `candidate` and `baseline` in pairs under `policy`.
+OpenSession = Callable[[int], Awaitable[None]]
+"""Loads both programs anew, with the inputs that are timed; the number counts sessions from 0."""
 
-    Raises `EvaluationFailure` when a program fails while it is timed.
+
+async def time_pairs(
+    worker: PairTimer, open_session: OpenSession, policy: TimingPolicy, emit: Emit
+) -> PairSeries:
+    """Time the programs `candidate` and `baseline` in pairs under `policy`.
+
+    Two processes of one program differ by up to some per cent for as long as they live, by where their
+    memory happened to lie. No number of pairs removes that, so both are loaded anew for each session of
+    about `policy.session_s`, and the interval covers what differs between sessions.
+
+    Raises `EvaluationFailure` when a program fails while it is timed, or hides time.
     """
-    candidate_latency_s, baseline_latency_s = await _warm_up(worker, policy)
-    fast_s = min(candidate_latency_s, baseline_latency_s)
-    slow_s = max(candidate_latency_s, baseline_latency_s)
-    # A block of the slow side stays short even where the fast side wants many calls a block.
-    calls = min(policy.calls_per_block(fast_s), max(1, int(_SLOW_BLOCK_S / slow_s)))
-    warm_calls = policy.warm_calls_per_block(slow_s)
-    batch = policy.pairs_per_batch(slow_s)
-    candidate_s: list[float] = []
-    baseline_s: list[float] = []
-    parent_s: list[tuple[float, float]] = []
+    timing = _Timing(worker, policy, emit)
     begin_s = time.monotonic()
-    while True:
-        count = min(batch, policy.max_pairs - len(candidate_s))
-        limit_s = 10 + 20 * count * (calls + warm_calls) * 2 * slow_s
-        timed = await worker.pair(
-            "candidate", "baseline", pairs=count, calls_per_block=calls, warm_calls=warm_calls,
-            first=len(candidate_s) % 2, time_s=limit_s,
-        )  # fmt: skip
-        candidate_s += timed.a_s
-        baseline_s += timed.b_s
-        parent_s += timed.parent_s
-        summary = PairStatistics.of(candidate_s, baseline_s)
-        emit(_event(timed, summary, policy, calls))
-        emit(DeviceSampled(**msgspec.structs.asdict(await worker.sample())))
-        if policy.is_enough(summary, time.monotonic() - begin_s):
-            check_clocks(
-                [seen - calls * said for (seen, _), said in zip(parent_s, candidate_s, strict=True)],
-                [seen - calls * said for (_, seen), said in zip(parent_s, baseline_s, strict=True)],
-                block_s=calls * slow_s,
-            )
-            return PairSeries(tuple(candidate_s), tuple(baseline_s), calls, summary)
+    for number in itertools.count():
+        await open_session(number)
+        summary = await timing.session()
+        if policy.is_enough(summary, number + 1, time.monotonic() - begin_s):
+            return timing.result(summary)
+    raise AssertionError("unreachable: the sessions are endless")
 
 
-async def _warm_up(worker: PairTimer, policy: TimingPolicy) -> tuple[float, float]:
-    """Run both programs for `warm_up_s` and return their rough latencies in seconds."""
-    begin_s = time.monotonic()
-    while True:
-        timed = await worker.pair(
-            "candidate", "baseline", pairs=3, calls_per_block=1, warm_calls=1, first=0, time_s=120.0
+class _Timing:
+    """The series of one measurement while they grow."""
+
+    def __init__(self, worker: PairTimer, policy: TimingPolicy, emit: Emit) -> None:
+        self._worker = worker
+        self._policy = policy
+        self._emit = emit
+        self._candidate_s: list[float] = []
+        self._baseline_s: list[float] = []
+        self._parent_s: list[tuple[float, float]] = []
+        self._plan: _Plan | None = None
+
+    async def session(self) -> PairStatistics:
+        """Warm up and time the pairs of one session; return the statistics over all sessions."""
+        rough_s = await _warm_up(self._worker, self._policy, first_session=self._plan is None)
+        # One plan for all sessions: a block must not change its length in the middle of a series.
+        self._plan = plan = self._plan or _Plan.of(*rough_s, self._policy)
+        taken = len(self._candidate_s)
+        timed = await self._worker.pair(
+            "candidate",
+            "baseline",
+            pairs=min(plan.pairs, self._policy.max_pairs - taken),
+            calls_per_block=plan.calls,
+            warm_calls=plan.warm_calls,
+            first=taken % 2,
+            time_s=plan.limit_s,
         )
-        if time.monotonic() - begin_s >= policy.warm_up_s:
+        self._candidate_s += timed.a_s
+        self._baseline_s += timed.b_s
+        self._parent_s += timed.parent_s
+        summary = PairStatistics.of(self._candidate_s, self._baseline_s)
+        self._emit(_event(timed, summary, self._policy, plan.calls))
+        self._emit(DeviceSampled(**msgspec.structs.asdict(await self._worker.sample())))
+        return summary
+
+    def result(self, summary: PairStatistics) -> PairSeries:
+        """Return the series, once the clocks of both sides agree with the worker's."""
+        assert self._plan is not None
+        calls = self._plan.calls
+        check_clocks(
+            [seen - calls * said for (seen, _), said in zip(self._parent_s, self._candidate_s, strict=True)],
+            [seen - calls * said for (_, seen), said in zip(self._parent_s, self._baseline_s, strict=True)],
+            block_s=calls * self._plan.slow_s,
+        )
+        return PairSeries(tuple(self._candidate_s), tuple(self._baseline_s), calls, summary)
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    """What a session consists of: pairs, calls a block, untimed calls before them, and its time limit."""
+
+    pairs: int
+    calls: int
+    warm_calls: int
+    slow_s: float
+    limit_s: float
+
+    @classmethod
+    def of(cls, candidate_latency_s: float, baseline_latency_s: float, policy: TimingPolicy) -> _Plan:
+        fast_s = min(candidate_latency_s, baseline_latency_s)
+        slow_s = max(candidate_latency_s, baseline_latency_s)
+        # A block of the slow side stays short even where the fast side wants many calls a block.
+        calls = min(policy.calls_per_block(fast_s), max(1, int(_SLOW_BLOCK_S / slow_s)))
+        warm_calls = policy.warm_calls_per_block(slow_s)
+        pairs = policy.pairs_per_session((calls + warm_calls) * (fast_s + slow_s))
+        return cls(pairs, calls, warm_calls, slow_s, 10 + 20 * pairs * (calls + warm_calls) * 2 * slow_s)
+
+
+async def _warm_up(worker: PairTimer, policy: TimingPolicy, *, first_session: bool) -> tuple[float, float]:
+    """Run both programs, longer in the first session, and return their rough latencies in seconds."""
+    limit_s = policy.warm_up_s if first_session else 0.0
+    begin_s = time.monotonic()
+    while True:
+        timed = await worker.pair(
+            "candidate", "baseline", pairs=3 if first_session else 1, calls_per_block=1,
+            warm_calls=1 if first_session else 0, first=0, time_s=120.0,
+        )  # fmt: skip
+        if time.monotonic() - begin_s >= limit_s:
             return statistics.median(timed.a_s), statistics.median(timed.b_s)
 
 

@@ -1,4 +1,4 @@
-"""How much timing a measurement may take: blocks, batches, caps, and when enough pairs were taken."""
+"""How much timing a measurement may take: blocks, sessions, caps, and when enough pairs were taken."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class TimingPolicy(msgspec.Struct, frozen=True):
 
     Timing goes on until the 95 % interval is `half_width` to each side: half of what the quality asks for,
     since an interval that only just fits would leave the median outside of it in one of twenty runs. It
-    takes `min_time_s`, so that what changes slowly shows.
+    takes `min_sessions`, as many as the interval has segments, so that it covers what differs between them.
 
     A block is `warm_calls` untimed calls and then timed calls for about `block_s`: single calls for
     long kernels, several where one call is near the clock's and the pipe's resolution.
@@ -23,9 +23,9 @@ class TimingPolicy(msgspec.Struct, frozen=True):
 
     min_pairs: int = 40
     max_pairs: int = 5000
-    min_time_s: float = 0.8
+    min_sessions: int = 10
     block_s: float = 0.001
-    batch_s: float = 0.25
+    session_s: float = 0.12
     max_time_s: float = 30.0
     warm_up_s: float = 0.1
     warm_calls: int = 1
@@ -40,16 +40,15 @@ class TimingPolicy(msgspec.Struct, frozen=True):
         """Return the untimed calls that begin a block; long calls warm themselves."""
         return self.warm_calls if latency_s < self.block_s * 10 else 0
 
-    def pairs_per_batch(self, latency_s: float) -> int:
-        """Return how many pairs to time before the statistics are looked at again."""
-        calls = self.calls_per_block(latency_s) + self.warm_calls_per_block(latency_s)
-        return max(2, min(200, int(self.batch_s / (2 * calls * max(latency_s, 1e-7)))))
+    def pairs_per_session(self, pair_s: float) -> int:
+        """Return how many pairs of `pair_s` seconds each a session has before both programs are loaded anew."""
+        return max(4, min(200, int(self.session_s / max(pair_s, 1e-7))))
 
-    def is_enough(self, statistics: PairStatistics, elapsed_s: float) -> bool:
+    def is_enough(self, statistics: PairStatistics, sessions: int, elapsed_s: float) -> bool:
         """Whether timing may stop: the quality holds with a narrow interval, or a cap is reached."""
         if self.is_capped(statistics, elapsed_s):
             return True
-        if statistics.pairs < self.min_pairs or elapsed_s < self.min_time_s:
+        if statistics.pairs < self.min_pairs or sessions < self.min_sessions:
             return False
         return statistics.quality != "none" and statistics.interval_half_width <= self.half_width
 

@@ -22,6 +22,10 @@ class ScriptedWorker:
         self._numbers = itertools.count()
         self._short_by = short_by
         self.calls: list[dict] = []
+        self.sessions: list[int] = []
+
+    async def open_session(self, number):
+        self.sessions.append(number)
 
     async def pair(self, a, b, *, pairs, calls_per_block, warm_calls, first, time_s):
         assert (a, b) == ("candidate", "baseline")
@@ -35,20 +39,27 @@ class ScriptedWorker:
         )
         return PairSeries(a_s, b_s, seen_s)
 
+    @property
+    def timed(self) -> list[dict]:
+        """The timed requests: every session begins with one that warms up."""
+        return self.calls[1::2]
+
     async def sample(self):
         return DeviceReading(cpu_freq_hz=None, temperature_c=50.0, load_1min=0.1, memory_available_bytes=None)
 
 
-POLICY = TimingPolicy(warm_up_s=0.0, min_time_s=0.0)
+POLICY = TimingPolicy(warm_up_s=0.0)
 
 
 async def test_a_steady_pair_ends_as_soon_as_there_are_enough():
     events = []
     worker = ScriptedWorker(lambda _: 2e-3, lambda _: 3e-3)
-    series = await time_pairs(worker, POLICY, events.append)
+    series = await time_pairs(worker, worker.open_session, POLICY, events.append)
     assert series.statistics.speedup == pytest.approx(1.5)
     assert series.statistics.quality == "strict"
-    assert POLICY.min_pairs <= len(series.candidate_s) < 2 * POLICY.min_pairs
+    assert len(series.candidate_s) >= POLICY.min_pairs
+    assert len(worker.sessions) == POLICY.min_sessions
+    assert worker.sessions == list(range(len(worker.timed)))
     timed = [event for event in events if isinstance(event, PairsTimed)]
     assert sum(len(event.candidate_s) for event in timed) == len(series.candidate_s)
     assert timed[-1].pairs == series.statistics.pairs
@@ -60,15 +71,15 @@ async def test_a_steady_pair_ends_as_soon_as_there_are_enough():
 async def test_noise_in_the_ratio_ends_at_the_cap_with_what_was_reached():
     source = random.Random(3)
     worker = ScriptedWorker(lambda _: source.uniform(1e-4, 3e-4), lambda _: source.uniform(1e-4, 3e-4))
-    policy = TimingPolicy(warm_up_s=0.0, min_time_s=0.0, max_pairs=500)
-    series = await time_pairs(worker, policy, lambda _: None)
+    policy = TimingPolicy(warm_up_s=0.0, max_pairs=500)
+    series = await time_pairs(worker, worker.open_session, policy, lambda _: None)
     assert series.statistics.quality == "none"
     assert series.statistics.pairs == 500
 
 
 async def test_drift_of_both_sides_is_paired_quality():
     worker = ScriptedWorker(lambda n: 1e-3 * (1 + n % 40), lambda n: 1.2e-3 * (1 + n % 40))
-    series = await time_pairs(worker, POLICY, lambda _: None)
+    series = await time_pairs(worker, worker.open_session, POLICY, lambda _: None)
     assert series.statistics.quality == "paired"
     assert series.statistics.speedup == pytest.approx(1.2)
 
@@ -79,21 +90,21 @@ async def test_drift_of_both_sides_is_paired_quality():
 )
 async def test_blocks_fit_both_sides(candidate_s, baseline_s, calls, warm):
     worker = ScriptedWorker(lambda _: candidate_s, lambda _: baseline_s)
-    await time_pairs(worker, POLICY, lambda _: None)
-    assert {(call["calls"], call["warm"]) for call in worker.calls[1:]} == {(calls, warm)}
+    await time_pairs(worker, worker.open_session, POLICY, lambda _: None)
+    assert {(call["calls"], call["warm"]) for call in worker.timed} == {(calls, warm)}
 
 
 async def test_order_flips_across_batches_of_odd_length():
     worker = ScriptedWorker(lambda _: 1.0, lambda _: 1.0, short_by=1)
-    policy = TimingPolicy(warm_up_s=0.0, min_time_s=0.0, min_pairs=3, max_pairs=5)
-    await time_pairs(worker, policy, lambda _: None)
-    assert [call["first"] for call in worker.calls[1:]] == [0, 1, 0]
+    policy = TimingPolicy(warm_up_s=0.0, min_sessions=3, min_pairs=3, max_pairs=5)
+    await time_pairs(worker, worker.open_session, policy, lambda _: None)
+    assert [call["first"] for call in worker.timed] == [0, 1, 0]
 
 
 async def test_time_limits_leave_room_for_the_slow_side():
     worker = ScriptedWorker(lambda _: 1e-3, lambda _: 0.5)
-    await time_pairs(worker, POLICY, lambda _: None)
-    assert all(call["time_s"] > 2 * call["pairs"] * call["calls"] * 0.5 for call in worker.calls[1:])
+    await time_pairs(worker, worker.open_session, POLICY, lambda _: None)
+    assert all(call["time_s"] > 2 * call["pairs"] * call["calls"] * 0.5 for call in worker.timed)
 
 
 async def test_a_candidate_that_hides_time_is_a_hack():
@@ -102,6 +113,28 @@ async def test_a_candidate_that_hides_time_is_a_hack():
             honest = await super().pair(*args, **fields)
             return PairSeries(tuple(a / 2 for a in honest.a_s), honest.b_s, honest.parent_s)
 
+    liar = Liar(lambda _: 1e-3, lambda _: 1e-3)
     with pytest.raises(EvaluationFailure, match="less time than the worker's clock") as caught:
-        await time_pairs(Liar(lambda _: 1e-3, lambda _: 1e-3), POLICY, lambda _: None)
+        await time_pairs(liar, liar.open_session, POLICY, lambda _: None)
     assert caught.value.failure_class is FailureClass.HACK
+
+
+async def test_a_bias_that_lasts_a_session_is_averaged_and_the_interval_tells():
+    errors, covered = [], 0
+    for seed in range(20):
+        source = random.Random(seed)
+
+        class Biased(ScriptedWorker):
+            bias = 1.0
+
+            async def open_session(self, number, source=source):
+                await super().open_session(number)
+                self.bias = 1 + source.gauss(0, 0.01)
+
+        worker = Biased(lambda _, w=lambda: worker: 1e-3 * w().bias, lambda _: 1e-3)
+        series = await time_pairs(worker, worker.open_session, POLICY, lambda _: None)
+        low, high = series.statistics.speedup_ci95
+        covered += low <= 1 <= high
+        errors.append(abs(series.statistics.speedup - 1))
+    assert max(errors) < 0.01
+    assert covered >= 14

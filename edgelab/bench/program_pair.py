@@ -1,0 +1,72 @@
+"""Candidate and baseline in children of a worker: loaded, loaded anew, and ended with a look at how they end."""
+
+from __future__ import annotations
+
+import contextlib
+
+from edgelab.drivers.worker_client import ProgramFailure, WorkerClient
+from edgelab.drivers.worker_messages import Limits
+from edgelab.errors import EvaluationFailure, FailureClass
+from edgelab.events import Role
+
+_ROLES: tuple[Role, Role] = ("candidate", "baseline")
+
+
+class ProgramPair:
+    """The two programs of one evaluation, each in a child of its own.
+
+    `artefacts` are blob hashes on the device by role. Children that are timed must not differ in what they
+    did before, so they are loaded anew for it, both in the same way.
+    """
+
+    def __init__(self, worker: WorkerClient, task: str, artefacts: dict[Role, str], limits: Limits) -> None:
+        self.worker = worker
+        self._task = task
+        self._artefacts = artefacts
+        self._limits = limits
+
+    async def load(self, *, first: int = 0) -> None:
+        """Load both, the candidate first for `first` 0, the baseline for 1."""
+        for role in (_ROLES[first], _ROLES[1 - first]):
+            await self.worker.load(role, self._artefacts[role], self._limits)
+
+    async def load_for_timing(self, number: int, inputs: str) -> None:
+        """Load both anew for timing session `number`, with the inputs (blob hash) that are timed."""
+        await self.unload()
+        await self.load(first=number % 2)
+        for role in _ROLES:
+            await self.worker.prepare_timing(role, inputs=inputs)
+
+    async def unload(self) -> None:
+        """End both. Raises `EvaluationFailure` (memory) when the candidate does not end cleanly.
+
+        Stores just outside of a buffer show as a heap that aborts at exit: only a clean exit counts.
+        """
+        await self.worker.unload("baseline")
+        ended = await self.worker.unload("candidate")
+        if not ended.clean:
+            raise ProgramFailure(
+                FailureClass.MEMORY,
+                f"The candidate for {self._task} gave right results but did not end cleanly ({ended.exit}): "
+                "it most likely writes outside its buffers.",
+                detail=ended.stderr_tail,
+                program="candidate",
+            )
+
+    async def discard(self) -> None:
+        """End both after a failure; a program that is gone already is what is wanted."""
+        for role in _ROLES:
+            if self.worker.usable:
+                with contextlib.suppress(EvaluationFailure):
+                    await self.worker.unload(role)
+
+    def blamed(self, failure: EvaluationFailure) -> EvaluationFailure:
+        """Return the failure to report: one of the baseline is not held against the candidate."""
+        if not isinstance(failure, ProgramFailure) or failure.program != "baseline":
+            return failure
+        return EvaluationFailure(
+            FailureClass.INFRASTRUCTURE,
+            f"The baseline of {self._task} failed ({failure.failure_class}): {failure.message}",
+            detail=failure.detail,
+            advice="The candidate cannot be judged without it.",
+        )
