@@ -69,9 +69,8 @@ def main() -> int:
                 shares.append(share)
     total_s, share = statistics.median(totals), statistics.median(shares)
     passed = total_s <= GOAL_S and share <= GOAL_SHARE
-    print(
-        f"second and later, median: {total_s:.2f} s (goal <= {GOAL_S} s), outside {share:.1%} (goal <= {GOAL_SHARE:.0%})"
-    )
+    print(f"second and later, median: {total_s:.2f} s (goal <= {GOAL_S} s)")
+    print(f"outside build, verify and timing: {share:.1%} (goal <= {GOAL_SHARE:.0%})")
     print("PASS" if passed else "MISS")
     return 0 if passed else 1
 

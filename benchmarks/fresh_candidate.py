@@ -18,7 +18,7 @@ import numpy as np
 import tvm
 from tvm import relax as typed_relax
 
-from edgelab.bench.reference import TIMING_SEED, VERIFICATION_SEEDS, expected_name, inputs_name
+from edgelab.bench.reference import PARAMS_NAME, TIMING_SEED, VERIFICATION_SEEDS, expected_name, inputs_name
 
 # TVM's annotations do not fit what it accepts.
 relax: Any = typed_relax
@@ -36,6 +36,10 @@ def main(candidate: str, baseline: str, bundle: str, pairs: int, calls: int) -> 
         {"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu(), "num-cores": 2}
     )
     module = tvm.script.from_source(Path(candidate).read_text())
+    with np.load(Path(bundle, PARAMS_NAME)) as content:
+        params = {name: tvm.runtime.tensor(content[name]) for name in content.files}
+    if params:
+        module = relax.transform.BindParams("main", params)(module)
     executable = relax.build(module, target, relax_pipeline=relax.get_default_pipeline(target))
     device = tvm.cpu(0)
     with tempfile.TemporaryDirectory() as folder:

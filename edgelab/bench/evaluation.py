@@ -91,7 +91,7 @@ class Evaluation:
             series = await self._time(pair, bundle)
             await self._recheck(pair, bundle)
             memory = await pair.worker.memory("candidate")
-            await pair.unload()
+            await pair.unload_candidate()
         except EvaluationFailure as failure:
             await pair.discard()
             blamed = pair.blamed(failure)
@@ -199,7 +199,7 @@ class Evaluation:
             }
             pair = ProgramPair(worker, self._request.task.name, artefacts, limits)
             try:
-                await pair.load()
+                await pair.load("candidate")
             except EvaluationFailure as failure:
                 await pair.discard()
                 raise pair.blamed(failure) from failure
@@ -226,6 +226,7 @@ class Evaluation:
             return _BASELINE_LIMIT_S
         key = (baseline.reply.artefact_sha256, bundle.folder.name)
         if key not in self._services.baseline_check_s:
+            await pair.load("baseline")
             begin_s = time.monotonic()
             for seed in VERIFICATION_SEEDS:
                 await self._check(pair, "baseline", bundle, seed, _BASELINE_LIMIT_S)

@@ -25,24 +25,25 @@ class ProgramPair:
         self._artefacts = artefacts
         self._limits = limits
 
-    async def load(self, *, first: int = 0) -> None:
-        """Load both, the candidate first for `first` 0, the baseline for 1."""
-        for role in (_ROLES[first], _ROLES[1 - first]):
-            await self.worker.load(role, self._artefacts[role], self._limits)
+    async def load(self, role: Role) -> None:
+        """Load one of the two, in place of its child of before."""
+        await self.worker.load(role, self._artefacts[role], self._limits)
 
     async def load_for_timing(self, number: int, inputs: str) -> None:
         """Load both anew for timing session `number`, with the inputs (blob hash) that are timed."""
-        await self.unload()
-        await self.load(first=number % 2)
+        await self.unload_candidate()
+        # Who is loaded first alternates, as the order within pairs does.
+        for role in (_ROLES[number % 2], _ROLES[1 - number % 2]):
+            await self.load(role)
         for role in _ROLES:
             await self.worker.prepare_timing(role, inputs=inputs)
 
-    async def unload(self) -> None:
-        """End both. Raises `EvaluationFailure` (memory) when the candidate does not end cleanly.
+    async def unload_candidate(self) -> None:
+        """End the candidate. Raises `EvaluationFailure` (memory) when it does not end cleanly.
 
-        Stores just outside of a buffer show as a heap that aborts at exit: only a clean exit counts.
+        Stores just outside of a buffer show as a heap that aborts at exit: only a clean exit counts. The
+        baseline is not asked: it is replaced by the next one that is loaded.
         """
-        await self.worker.unload("baseline")
         ended = await self.worker.unload("candidate")
         if not ended.clean:
             raise ProgramFailure(
