@@ -64,13 +64,13 @@ def isolate(*, memory_bytes: int | None, threads: int, parent_pid: int) -> Sandb
     # Not dumpable: /proc/<pid>/mem and ptrace are closed to processes of the same user, siblings included.
     _prctl(_PR_SET_DUMPABLE, 0)
     die_with_parent(parent_pid)
-    state = _install(seccomp.isolation_rules(os.getpid()))
+    state = install(seccomp.isolation_rules(os.getpid()))
     return SandboxReport(seccomp=state, network=state, exec=state, user=user, memory_limit_bytes=limit)
 
 
 def forbid_files() -> str:
     """Close the file system as well: nothing can be opened from here on. Returns `on` or why not."""
-    return _install(seccomp.no_files_rules())
+    return install(seccomp.no_files_rules())
 
 
 def die_with_parent(parent_pid: int) -> None:
@@ -127,7 +127,7 @@ def _prctl(option: int, value: int) -> None:
         raise OSError(error, f"prctl {option}: {os.strerror(error)}")
 
 
-def _install(rules: list[seccomp.Rule]) -> str:
+def install(rules: list[seccomp.Rule]) -> str:
     """Install a filter for all threads of the process; `on`, or the reason why there is none."""
     machine = os.uname().machine
     if not seccomp.supported(machine):
