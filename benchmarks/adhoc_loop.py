@@ -29,7 +29,10 @@ _WORK = ("build", "verify", "time", "recheck")
 def edgelab(home: str, *arguments: str) -> str:
     """Run one command; return its standard output. Ends the benchmark when it fails."""
     done = subprocess.run(
-        [sys.executable, "-m", "edgelab", "--home", home, *arguments], capture_output=True, text=True
+        [sys.executable, "-m", "edgelab", "--home", home, *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
     )
     if done.returncode not in (0, 3):
         raise SystemExit(
@@ -61,9 +64,8 @@ def main() -> int:
             work_s = sum(report["phase_s"].get(name, 0.0) for name in _WORK)
             share = 1 - work_s / total_s
             phases = "  ".join(f"{name} {spent_s:.2f}" for name, spent_s in report["phase_s"].items())
-            print(
-                f"run {number}: {total_s:5.2f} s, outside {share:5.1%}  [{phases}]  {report['verdict']}, {report['quality']}"
-            )
+            verdict = f"{report['verdict']}, {report['quality']}"
+            print(f"run {number}: {total_s:5.2f} s, outside {share:5.1%}  [{phases}]  {verdict}", flush=True)
             if number:
                 totals.append(total_s)
                 shares.append(share)

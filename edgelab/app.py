@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -20,8 +21,10 @@ from edgelab.screens.base import EdgeScreen
 from edgelab.screens.lab import LabScreen
 from edgelab.widgets.bars import MODES
 from edgelab.widgets.palette import DARK, LIGHT, VARIABLE_DEFAULTS, themes
+from edgelab.widgets.spans import clean, clean_block
 
 if TYPE_CHECKING:
+    from textual.notifications import SeverityLevel
     from textual.screen import Screen
 
     from edgelab.bench.tasks import TaskSpec
@@ -254,7 +257,21 @@ class EdgeLabApp(App[None]):
         was_running = before is not None and before.state in ("running", "queued")
         if was_running and now.state not in ("running", "queued") and self.current_mode != "runner":
             good = now.view.result is not None and now.view.result.verdict == "ok"
-            self.notify(ended_words(now), severity="information" if good else "warning", markup=False)
+            self.notify(ended_words(now), severity="information" if good else "warning")
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Show a notification as plain text: messages may quote candidates, task files and exceptions."""
+        super().notify(
+            clean_block(message), title=clean(title), severity=severity, timeout=timeout, markup=False
+        )
 
     def _say(self, text: str) -> None:
         self.trouble = text
@@ -269,11 +286,14 @@ class EdgeLabApp(App[None]):
             self.device = (await self.aside(self.sources.devices))[0]
         return self.device
 
-    async def launch(self, task: TaskSpec) -> None:
-        """Start a run of `task` on the chosen device and watch it."""
+    async def launch(self, task: TaskSpec, candidate: Path | None = None) -> None:
+        """Start a run of `task`, or of a candidate file for it, on the chosen device and watch it."""
         device = await self.chosen_device()
-        run_id = await self.aside(self.sources.launch, task, device)
-        self.watch_run(run_id)
+        self.watch_run(await self.aside(self.sources.launch, task, device, candidate))
+
+    async def run_again(self, run_id: str) -> None:
+        """Start a new run of what an earlier one ran, its candidate file read anew, and watch it."""
+        self.watch_run(await self.aside(self.sources.again, run_id))
 
     # Actions
 
@@ -314,9 +334,9 @@ class EdgeLabApp(App[None]):
             folder.mkdir(parents=True, exist_ok=True)
             path = self.save_screenshot(name, str(folder))
         except OSError as error:
-            self.notify(f"The screenshot could not be saved: {error}.", severity="error", markup=False)
+            self.notify(f"The screenshot could not be saved: {error}.", severity="error")
             return
-        self.notify(f"Saved {path}", title="Screenshot", markup=False)
+        self.notify(f"Saved {path}", title="Screenshot")
 
     def action_leave(self) -> None:
         """Quit, saying that a run under way goes on."""
@@ -345,10 +365,12 @@ class EdgeLabApp(App[None]):
     def record_error(self, error: BaseException) -> Path:
         """Write a traceback to the app's log; returns the file."""
         path = self.sources.log_file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a") as log:
-            log.write(time.strftime("%Y-%m-%d %H:%M:%S\n"))
-            log.writelines(traceback.format_exception(error))
+        # A full disk must not turn an error that was caught into a crash of the app.
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a", encoding="utf-8", errors="backslashreplace") as log:
+                log.write(time.strftime("%Y-%m-%d %H:%M:%S\n"))
+                log.writelines(traceback.format_exception(error))
         return path
 
 

@@ -11,13 +11,11 @@ from edgelab.bench.tasks import Catalogue, catalogue_root, resolve
 from edgelab.commands.context import Session, pass_session, reporting
 from edgelab.commands.following import exit_with, follow_or_stop
 from edgelab.commands.wording import result_text
-from edgelab.errors import UsageError
 from edgelab.lab import inventory
 from edgelab.results import RunResult
+from edgelab.runs.candidate_file import read_candidate
 from edgelab.runs.launch import launch
 from edgelab.runs.spec import RunSpec
-
-_LARGEST_CANDIDATE_BYTES = 4 << 20
 
 
 @click.command()
@@ -60,7 +58,7 @@ def run(
             device=found.name,
             backend=found.backend,
             simulated=found.simulated,
-            candidate_text=_candidate_text(candidate),
+            candidate_text=read_candidate(candidate) if candidate else None,
             candidate_path=str(candidate.absolute()) if candidate else "",
             baseline_kind=baseline,
         )
@@ -77,20 +75,3 @@ def show_result(result: RunResult, *, as_json: bool) -> None:
     """Print the verdict on stdout and end with its status."""
     click.echo(msgspec.json.encode(result).decode() if as_json else result_text(result))
     exit_with(result)
-
-
-def _candidate_text(path: Path | None) -> str | None:
-    if path is None:
-        return None
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"The candidate {path} cannot be read: {error.strerror}.") from error
-    if len(content) > _LARGEST_CANDIDATE_BYTES:
-        raise UsageError(
-            f"The candidate {path} has {len(content)} bytes; {_LARGEST_CANDIDATE_BYTES} are allowed."
-        )
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise UsageError(f"The candidate {path} is not UTF-8 text: {error}.") from error

@@ -166,7 +166,7 @@ class EdgeScreen(Screen[None]):
             self.app.copy_to_clipboard(text)
             lines = text.count("\n") + 1
             what = text if lines == 1 and len(text) <= 60 else f"{lines} lines"
-            self.notify(f"Copied {what}.", timeout=2, markup=False)
+            self.notify(f"Copied {what}.", timeout=2)
         else:
             self.notify("There is nothing to copy here.", timeout=2)
 

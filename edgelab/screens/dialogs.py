@@ -40,11 +40,13 @@ _OF_A_SCREEN: dict[str, tuple[tuple[str, str], ...]] = {
     "lab": (("j k", "scroll"),),
     "tasks": (
         ("enter r", "run the task on the chosen device"),
+        ("c", "run a candidate file: asks for its path"),
         ("j k g G", "move in the list"),
         ("s S", "sort by the next column, turn the order"),
     ),
     "runner": (
         ("s", "stop the run (asks first)"),
+        ("r", "run task and candidate file again"),
         ("R", "resume a run that was interrupted or lost"),
         ("p", "choose a run"),
         ("[ ]", "older, newer run"),
@@ -56,7 +58,7 @@ _OF_A_SCREEN: dict[str, tuple[tuple[str, str], ...]] = {
     "leka": (),
     "results": (
         ("enter", "open the run in the Runner"),
-        ("r", "run the task again"),
+        ("r", "run task and candidate file again"),
         ("s S", "sort by the next column, turn the order"),
     ),
 }
@@ -81,7 +83,7 @@ class HelpDialog(ModalScreen[None]):
     def on_mount(self) -> None:
         """Fill the box."""
         title = next(title for _, mode, title in MODES if mode == self._mode)
-        cells = 66
+        cells = 65
         lines: list[Line] = []
         if own := _OF_A_SCREEN[self._mode]:
             lines += [rule(title, cells), *_keys(own), []]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import on
+
 from edgelab.screens.base import EdgeScreen
 from edgelab.widgets.bars import Hint
 from edgelab.widgets.lines import LinesView
@@ -70,17 +72,10 @@ class LekaScreen(EdgeScreen):
         """One text."""
         yield LinesView(id="text")
 
-    def on_resize(self) -> None:
-        """Wrap anew once the layout is known."""
-        self.call_after_refresh(self._show)
-
-    def arrive(self) -> None:
-        """Show the text."""
-        self.call_after_refresh(self._show)
-
+    @on(LinesView.Resized)
     def _show(self) -> None:
         view = self.query_one("#text", LinesView)
-        view.set_lines([[Span(" "), *line] for line in leka_lines(max(view.content_size.width - 2, 30))])
+        view.set_lines([[Span(" "), *line] for line in leka_lines(view.cells - 1)])
 
     def copied_text(self) -> str:
         """Return the text."""

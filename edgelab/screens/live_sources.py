@@ -8,7 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from edgelab.home import Home
+from edgelab.screens.sources import PairSeries
 
 if TYPE_CHECKING:
     from edgelab.bench.tasks import TaskSpec
@@ -82,15 +85,53 @@ class LiveSources:
 
         return control.state(self._home, run)
 
-    def launch(self, task: TaskSpec, device: Device) -> str:
-        """Start a detached run; returns its id."""
+    def series(self, digest: str) -> PairSeries | None:
+        """Return the whole series of a measurement by its `series_blob`; None when lost or damaged."""
+        from edgelab.store.blobs import BlobStore
+
+        try:
+            return msgspec.json.decode(BlobStore(self._home.blobs).get(digest), type=PairSeries)
+        except (KeyError, ValueError, OSError):
+            # The statistics are in the row; the plot says that it has only the last pairs.
+            return None
+
+    def candidate(self, typed: str) -> Path:
+        """Return the candidate file that was typed. Raises `UsageError` when it cannot be read as one."""
+        from edgelab.runs.candidate_file import candidate_path, read_candidate
+
+        path = candidate_path(typed)
+        read_candidate(path)
+        return path
+
+    def launch(self, task: TaskSpec, device: Device, candidate: Path | None = None) -> str:
+        """Start a detached run of the task's own import, or of a candidate file; returns its id."""
         from edgelab.runs import launch
+        from edgelab.runs.candidate_file import read_candidate
         from edgelab.runs.spec import RunSpec
 
-        # A file outside the catalogue is named by its path, as `edgelab run FILE.py` does.
-        name = task.name if task.level else str(task.path)
-        spec = RunSpec(task=name, device=device.name, backend=device.backend, simulated=device.simulated)
+        spec = RunSpec(
+            # A file outside the catalogue is named by its path, as `edgelab run FILE.py` does.
+            task=task.name if task.level else str(task.path),
+            device=device.name,
+            backend=device.backend,
+            simulated=device.simulated,
+            candidate_text=read_candidate(candidate) if candidate else None,
+            candidate_path=str(candidate or ""),
+        )
         return launch.launch(self._home, spec, task)
+
+    def again(self, run_id: str) -> str:
+        """Start a new run of what an earlier one ran, its candidate file read anew; returns its id."""
+        from edgelab.bench.tasks import Catalogue, catalogue_root, resolve
+        from edgelab.runs import launch
+        from edgelab.runs.candidate_file import candidate_path, read_candidate
+        from edgelab.runs.folder import RunFolder
+
+        spec = RunFolder(self._home, run_id).spec()
+        if spec.candidate_path:
+            text = read_candidate(candidate_path(spec.candidate_path))
+            spec = msgspec.structs.replace(spec, candidate_text=text)
+        return launch.launch(self._home, spec, resolve(spec.task, Catalogue.load(catalogue_root())))
 
     def stop(self, run_id: str) -> None:
         """Stop a run and wait for its end."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from edgelab import quantities as fmt
-from edgelab.screens.run_words import ADVICE, VERDICTS
+from edgelab.screens.run_words import VERDICTS, advice_of
 from edgelab.store.records import MeasurementRecord, RunRecord
 from edgelab.widgets.spans import Line, Span, rule, wrap
 from edgelab.widgets.table import Column, Row
@@ -20,11 +20,11 @@ COLUMNS = (
     Column("Task", 18, priority=0, grow=True),
     Column("Verdict", 10, priority=0),
     Column("Speed-up", 8, priority=1, right=True),
-    Column("95 %", 14, priority=3),
+    Column("95 %", 14, priority=4),
     Column("Candidate", 9, priority=2, right=True),
-    Column("Baseline", 9, priority=4, right=True),
+    Column("Baseline", 9, priority=5, right=True),
     Column("rCV", 6, priority=6, right=True),
-    Column("Quality", 7, priority=5),
+    Column("Quality", 7, priority=3),
     Column("Memory", 9, priority=7, right=True),
     Column("Device", 13, priority=8),
     Column("Backend", 7, priority=9),
@@ -46,6 +46,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     failure_class: str = ""
     measurement: MeasurementRecord | None = None
     result: RunResult | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether its speed-up is a result: measured, steady and not marked invalid."""
+        return self.measurement is not None and self.verdict == "ok" and self.valid
+
+    @property
+    def quality(self) -> str:
+        """The word of the measurement's quality, `none` where nothing steady was measured."""
+        return self.measurement.quality if self.measurement is not None else "none"
 
 
 def outcomes(measurements: Sequence[MeasurementRecord], runs: Sequence[RunRecord]) -> list[Outcome]:
@@ -93,31 +103,52 @@ def outcome_rows(found: Sequence[Outcome], now_s: float) -> list[Row]:
 
 def _row(outcome: Outcome, now_s: float) -> Row:
     row = outcome.measurement
-    glyph, word, style = VERDICTS[outcome.verdict]
-    verdict = Span(f"{glyph} {word}" if outcome.valid else "⊘ invalid", style if outcome.valid else "faint")
-    shown = "text" if outcome.verdict == "ok" and outcome.valid else "faint"
-    bounds = (row.speedup_low, row.speedup_high) if row else None
+    shown = "text" if outcome.counts else "faint"
+    device = outcome.device + (" (sim)" if outcome.simulated else "")
     cells = (
         Span(outcome.task, "text"),
-        verdict,
-        Span(fmt.speedup(row.speedup) if row else fmt.UNKNOWN, f"{shown} bold" if row else "faint"),
-        Span(fmt.interval(bounds) if row else outcome.failure_class or fmt.UNKNOWN, shown if row else "bad"),
+        verdict_span_of(outcome),
+        *speedup_spans(outcome),
         Span(fmt.latency(row.latency_candidate_s if row else None), shown),
         Span(fmt.latency(row.latency_baseline_s if row else None), shown),
-        Span(fmt.share(row.rcv_speedup if row else None), "muted"),
-        Span(row.quality if row else fmt.UNKNOWN, "muted"),
+        Span(fmt.share(row.rcv_speedup if row else None), "muted" if outcome.counts else shown),
+        quality_span(outcome),
         Span(fmt.size(row.peak_memory_bytes if row else None), "muted"),
-        Span(
-            outcome.device + (" (sim)" if outcome.simulated else ""), "warn" if outcome.simulated else "muted"
-        ),
+        Span(device, "warn" if outcome.simulated else "muted"),
         Span(outcome.backend, "muted"),
         Span(fmt.age(now_s - outcome.when_s), "muted"),
     )
-    searched = (
-        f"{outcome.task} {outcome.verdict} {outcome.failure_class} {outcome.device} {outcome.backend} "
-        f"{row.quality if row else ''} {outcome.run} {'simulated' if outcome.simulated else ''}"
-    )
-    return Row(outcome.run, cells, _order(outcome), searched)
+    quality = outcome.quality if outcome.quality != "none" else ""
+    searched = (outcome.task, outcome.verdict, outcome.failure_class, quality, outcome.run, device)
+    more = (outcome.backend, "simulated" if outcome.simulated else "", "" if outcome.valid else "invalid")
+    return Row(outcome.run, cells, _order(outcome), " ".join((*searched, *more)))
+
+
+def verdict_span_of(outcome: Outcome) -> Span:
+    """Return glyph and word of an outcome's verdict; an unstable one is marked like a label."""
+    if not outcome.valid:
+        return Span("⊘ invalid", "faint")
+    glyph, word, style = VERDICTS[outcome.verdict]
+    return Span(f"{glyph} {word}", "mark on:warn bold" if outcome.verdict == "unstable" else style)
+
+
+def speedup_spans(outcome: Outcome) -> tuple[Span, Span]:
+    """Return speed-up and interval; what does not count is not shown as a number, but why it does not."""
+    row = outcome.measurement
+    if row is not None and outcome.counts:
+        bounds = fmt.interval((row.speedup_low, row.speedup_high))
+        return Span(fmt.speedup(row.speedup), "text bold"), Span(bounds, "text")
+    none = Span(fmt.UNKNOWN, "faint")
+    if outcome.verdict == "failed":
+        return none, Span(outcome.failure_class or fmt.UNKNOWN, "bad")
+    return none, Span("not counted", "warn" if outcome.valid else "faint")
+
+
+def quality_span(outcome: Outcome) -> Span:
+    """Return the word of the measurement's quality."""
+    if outcome.quality == "none" and outcome.verdict == "unstable":
+        return Span("none", "warn")
+    return Span(fmt.UNKNOWN if outcome.quality == "none" else outcome.quality, "muted")
 
 
 def _order(outcome: Outcome) -> tuple[object, ...]:
@@ -125,12 +156,12 @@ def _order(outcome: Outcome) -> tuple[object, ...]:
     return (
         outcome.task,
         outcome.verdict,
-        row.speedup if row else None,
-        row.speedup_low if row else None,
+        row.speedup if row and outcome.counts else None,
+        row.speedup_low if row and outcome.counts else None,
         row.latency_candidate_s if row else None,
         row.latency_baseline_s if row else None,
         row.rcv_speedup if row else None,
-        row.quality if row else None,
+        outcome.quality if row else None,
         row.peak_memory_bytes if row else None,
         outcome.device,
         outcome.backend,
@@ -141,11 +172,14 @@ def _order(outcome: Outcome) -> tuple[object, ...]:
 def outcome_lines(outcome: Outcome, cells: int) -> list[Line]:
     """Return the detail of an outcome."""
     glyph, word, style = VERDICTS[outcome.verdict]
+    badge = Span(f"{glyph} {word}", f"{style} bold")
+    if outcome.verdict == "unstable":
+        badge = Span(f" {glyph} UNSTABLE ", f"mark on:{style} bold")
     lines: list[Line] = [rule(outcome.task, cells, f"run {outcome.run}")]
     where = f"  {outcome.device} ({outcome.backend})" + ("  simulated" if outcome.simulated else "")
     lines.append(
         [
-            Span(f"{glyph} {word}", f"{style} bold"),
+            badge,
             Span(where, "muted"),
             Span(f"  {fmt.moment(outcome.when_s)}", "muted"),
         ]
@@ -155,28 +189,36 @@ def outcome_lines(outcome: Outcome, cells: int) -> list[Line]:
     if outcome.result is not None and outcome.result.failure is not None:
         failure = outcome.result.failure
         lines += _told(f"{failure.failure_class}: {failure.message}", "text", cells)
-        lines += _told(ADVICE.get(failure.failure_class, ""), "muted", cells)
+        lines += _told(advice_of(failure), "muted", cells)
         lines += _told(failure.detail, "faint", cells)
+    elif outcome.verdict == "unstable":
+        lines += _told(_UNSTABLE, style, cells)
     if outcome.measurement is not None:
-        lines += _facts(outcome.measurement, cells)
+        lines += _facts(outcome.measurement, outcome.counts, cells)
     return lines
+
+
+_UNSTABLE = "Too noisy to count: no speed-up is reported. The numbers below are only what was reached."
 
 
 def _told(text: str, style: str, cells: int) -> list[Line]:
     return [[Span(line, style)] for line in wrap(text, cells)] if text else []
 
 
-def _facts(row: MeasurementRecord, cells: int) -> list[Line]:
+def _facts(row: MeasurementRecord, counts: bool, cells: int) -> list[Line]:
     bounds = fmt.interval((row.speedup_low, row.speedup_high))
     calls = f"{row.calls_per_block} call{'s' if row.calls_per_block != 1 else ''} a block"
     facts = (
-        ("speed-up", f"{fmt.speedup(row.speedup)}  95 % {bounds}  rCV {fmt.share(row.rcv_speedup)}"),
+        (
+            "speed-up" if counts else "reached",
+            f"{fmt.speedup(row.speedup)}  95 % {bounds}  rCV {fmt.share(row.rcv_speedup)}",
+        ),
         ("candidate", f"{fmt.latency(row.latency_candidate_s)}  rCV {fmt.share(row.rcv_candidate)}"),
         (
             "baseline",
             f"{fmt.latency(row.latency_baseline_s)}  rCV {fmt.share(row.rcv_baseline)}  {row.baseline_kind}",
         ),
-        ("quality", f"{row.quality}  {fmt.count(row.pairs)} pairs, {calls}"),
+        ("quality", f"{row.quality}, {fmt.count(row.pairs)} pairs, {calls}"),
         ("memory", f"{fmt.size(row.peak_memory_bytes)} peak, {fmt.size(row.planned_memory_bytes)} planned"),
         ("programs", f"{row.candidate_program[:12]} against {row.baseline_program[:12]}"),
     )

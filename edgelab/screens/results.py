@@ -35,6 +35,7 @@ class ResultsScreen(EdgeScreen):
     MODE = "results"
     HINTS: ClassVar[Sequence[Hint]] = (
         Hint("enter", "open run", "screen.open"),
+        Hint("r", "run again", "screen.again"),
         Hint("/", "filter", "screen.filter"),
         Hint("s", "sort", "screen.sort"),
         Hint("S", "turn", "screen.turn"),
@@ -83,15 +84,14 @@ class ResultsScreen(EdgeScreen):
     def _chosen(self, event: RowTable.Chosen) -> None:
         self.lab_app.watch_run(event.key)
 
-    def on_resize(self) -> None:
-        """Wrap the detail anew once the layout is known."""
-        self.call_after_refresh(lambda: self._show_detail(self.query_one(RowTable).key))
+    @on(LinesView.Resized)
+    def _resized(self) -> None:
+        self._show_detail(self.query_one(RowTable).key)
 
     def _show_detail(self, key: str | None) -> None:
         view = self.query_one("#detail", LinesView)
         outcome = self._found.get(key or "")
-        cells = max(view.content_size.width - 1, 20)
-        view.set_lines(outcome_lines(outcome, cells) if outcome is not None else [])
+        view.set_lines(outcome_lines(outcome, view.cells) if outcome is not None else [])
 
     def apply_filter(self, query: Query) -> None:
         """Filter while typing."""
@@ -110,23 +110,15 @@ class ResultsScreen(EdgeScreen):
         self.query_one(RowTable).action_sort_turn()
 
     def action_again(self) -> None:
-        """Run the task of this row again."""
+        """Run the task and the candidate of this row again."""
         outcome = self._found.get(self.query_one(RowTable).key or "")
         if outcome is not None:
-            self.start(lambda: self._again(outcome.task), "launch")
-
-    async def _again(self, name: str) -> None:
-        app = self.lab_app
-        task = next((task for task in await app.aside(app.sources.tasks) if task.name == name), None)
-        if task is None:
-            self.say(f"{name} is not in the catalogue; run its file with `edgelab run FILE.py`.")
-        else:
-            await app.launch(task)
+            self.start(lambda: self.lab_app.run_again(outcome.run), "launch")
 
     def commands(self) -> Iterable[SystemCommand]:
         """Return the commands of this screen."""
         yield SystemCommand("Open this run", "Enter", self.action_open)
-        yield SystemCommand("Run this task again", "Key r", self.action_again)
+        yield SystemCommand("Run this again", "Key r; task and candidate", self.action_again)
 
     def copied_text(self) -> str:
         """Return the detail as text."""

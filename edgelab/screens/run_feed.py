@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from edgelab.screens.run_view import EMPTY, RunView, fold, with_result, with_steps
+from edgelab.screens.run_view import EMPTY, RunView, fold, with_result, with_series, with_steps
 from edgelab.store.records import RunRecord, RunState
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class RunFeed:
         self._state: RunState = "queued"
         self._record_read_s: float | None = None
         self._opened = False
+        self._series_read = False
 
     @property
     def run_id(self) -> str:
@@ -57,6 +58,7 @@ class RunFeed:
         self._read_record()
         if self._record is not None and self._record.state == "done":
             self._view = with_result(self._view, self._record.result)
+            self._complete_series()
         return RunSnapshot(self._run_id, self._view, self._record, self._state, behind)
 
     def _open(self) -> bool:
@@ -65,8 +67,22 @@ class RunFeed:
         if not tail:
             return False
         self._view = with_steps(fold(EMPTY, tail), store.steps(self._run_id))
+        if len(tail) == TAIL:
+            # What happened before the tail is told by one query, not by reading everything.
+            resumed = store.times_resumed(self._run_id)
+            self._view = msgspec.structs.replace(self._view, resumed=resumed)
         self._opened = True
         return False
+
+    def _complete_series(self) -> None:
+        """Take the whole series from the measurement, once, where the events' tail began too late for it."""
+        if self._series_read or self._view.whole_series:
+            return
+        self._series_read = True
+        measured = self._sources.store.measurement_of(self._run_id)
+        series = self._sources.series(measured.series_blob) if measured is not None else None
+        if series is not None:
+            self._view = with_series(self._view, series.candidate_s, series.baseline_s)
 
     def _read_new(self) -> bool:
         for batch in range(_BATCHES_A_POLL):

@@ -59,7 +59,10 @@ class StepView(msgspec.Struct, frozen=True):
 
 
 class RunView(msgspec.Struct, frozen=True):
-    """All that the Runner shows of a run. `timing` holds the newest statistics, which cover all pairs."""
+    """All that the Runner shows of a run. `timing` holds the newest statistics, which cover all pairs.
+
+    `resumed` counts how often the run was resumed.
+    """
 
     started: RunStarted | None = None
     started_s: float | None = None
@@ -70,6 +73,7 @@ class RunView(msgspec.Struct, frozen=True):
     candidate: Series = Series()
     baseline: Series = Series()
     speedup: Series = Series()
+    resumed: int = 0
     timing: PairsTimed | None = None
     device: DeviceSampled | None = None
     result: RunResult | None = None
@@ -81,6 +85,17 @@ class RunView(msgspec.Struct, frozen=True):
     def step(self) -> StepView | None:
         """The step under way."""
         return next((step for step in self.steps if step.state == "running"), None)
+
+    @property
+    def pairs(self) -> int:
+        """Pairs timed, whether or not their latencies were seen."""
+        final = self.result.pairs if self.result is not None else 0
+        return final or (self.timing.pairs if self.timing is not None else 0)
+
+    @property
+    def whole_series(self) -> bool:
+        """Whether the latencies of all pairs were seen; not so where the events' tail began too late."""
+        return self.candidate.seen >= self.pairs
 
 
 EMPTY = RunView()
@@ -120,6 +135,21 @@ def with_steps(view: RunView, records: Iterable[StepRecord]) -> RunView:
     return msgspec.structs.replace(view, steps=tuple(steps.values()))
 
 
+def with_series(view: RunView, candidate_s: Sequence[float], baseline_s: Sequence[float]) -> RunView:
+    """Return the view with the series of all pairs, as the measurement has them."""
+    pairs = list(zip(candidate_s, baseline_s, strict=False))
+    return msgspec.structs.replace(
+        view,
+        candidate=Series().extended([a for a, _ in pairs]),
+        baseline=Series().extended([b for _, b in pairs]),
+        speedup=Series().extended(_ratios(pairs)),
+    )
+
+
+def _ratios(pairs: Iterable[tuple[float, float]]) -> list[float]:
+    return [b / a for a, b in pairs if a > 0]
+
+
 def with_result(view: RunView, result: RunResult | None) -> RunView:
     """Return the view with the verdict of the run's record, where its event was not seen."""
     return view if result is None or view.result is not None else msgspec.structs.replace(view, result=result)
@@ -135,6 +165,7 @@ class _Folding:
         self._log: list[tuple[float, str, str, str]] = []
         self._latencies: tuple[list[float], list[float]] = ([], [])
         self._restarted = False
+        self._resumed = view.resumed
         self._pairs = view.timing.pairs if view.timing else 0
         self.last_event_id = view.last_event_id
         self._last_event_s = view.last_event_s
@@ -158,6 +189,7 @@ class _Folding:
     def _take_rare(self, body: AnyEvent, time_s: float) -> None:
         if isinstance(body, RunStarted):
             self._changes |= {"started": body, "interrupted": None, "result": None}
+            self._resumed += body.resumed
             # A resumed run has worked since it first began.
             if not body.resumed or self._view.started_s is None:
                 self._changes["started_s"] = time_s
@@ -205,7 +237,7 @@ class _Folding:
         changes = self._changes
         if self.last_event_id != view.last_event_id:
             changes |= {"last_event_id": self.last_event_id, "last_event_s": self._last_event_s}
-            changes["steps"] = tuple(self._steps.values())
+            changes |= {"steps": tuple(self._steps.values()), "resumed": self._resumed}
         if self._log:
             changes |= self._logged(max_log_lines)
         if "timing" in changes:
@@ -231,7 +263,7 @@ class _Folding:
     def _series(self) -> dict[str, object]:
         old = RunView() if self._restarted else self._view
         candidate, baseline = self._latencies
-        ratios = [b / a for a, b in zip(candidate, baseline, strict=True) if a > 0]
+        ratios = _ratios(zip(candidate, baseline, strict=True))
         return {
             "candidate": old.candidate.extended(candidate),
             "baseline": old.baseline.extended(baseline),

@@ -9,7 +9,7 @@ from edgelab.errors import FailureClass
 from edgelab.widgets.spans import Line, Span
 
 if TYPE_CHECKING:
-    from edgelab.results import RunResult
+    from edgelab.results import Failure, RunResult
     from edgelab.screens.run_feed import RunSnapshot
     from edgelab.store.records import RunRecord, RunState
 
@@ -40,6 +40,11 @@ ADVICE: dict[str, str] = {
     FailureClass.INFRASTRUCTURE: "Nothing is held against the candidate. Put the machine right and run it again.",
 }
 """What to do about a failure, by its class."""
+
+
+def advice_of(failure: Failure) -> str:
+    """Return what to do about a failure: its own advice, else that of its class."""
+    return failure.advice or ADVICE.get(failure.failure_class, "")
 
 
 def state_span(state: RunState) -> Span:

@@ -89,6 +89,7 @@ class RunnerScreen(EdgeScreen):
     AUTO_FOCUS = "LogView"
     HINTS: ClassVar[Sequence[Hint]] = (
         Hint("s", "stop", "screen.stop"),
+        Hint("r", "run again", "screen.again"),
         Hint("R", "resume", "screen.resume"),
         Hint("p", "runs", "screen.pick"),
         Hint("m", "log only", "screen.enlarge"),
@@ -98,6 +99,7 @@ class RunnerScreen(EdgeScreen):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "stop", "Stop", show=False),
+        Binding("r", "again", "Run again", show=False),
         Binding("R", "resume", "Resume", show=False),
         Binding("p", "pick", "Choose a run", show=False),
         Binding("m", "enlarge", "Log only", show=False),
@@ -156,7 +158,7 @@ class RunnerScreen(EdgeScreen):
     def _paint_panels(self, snapshot: RunSnapshot) -> None:
         ended = snapshot.state not in ("running", "queued")
         # A run that failed before timing has nothing to plot: its message gets the room.
-        self.set_class(ended and snapshot.view.timing is None, "-no-timing")
+        self.set_class(ended and snapshot.view.pairs == 0, "-no-timing")
         for panel in self.query(SnapshotPanel):
             panel.refresh_lines()
         self.query_one("#latency", SeriesPlot).show(latency_plot(snapshot.view))
@@ -196,6 +198,16 @@ class RunnerScreen(EdgeScreen):
     async def _stop(self, run_id: str) -> None:
         self.say(f"Stopping run {run_id}…", "info", about="stop")
         await self.lab_app.aside(self.lab_app.sources.stop, run_id)
+
+    def action_again(self) -> None:
+        """Run the same task and candidate file again, as a new run; the file is read anew."""
+        snapshot = self.snapshot
+        if snapshot is None:
+            self.notify("There is no run to run again.", timeout=3)
+        elif snapshot.state in ("running", "queued"):
+            self.notify("This run is still under way: s stops it.", timeout=3)
+        else:
+            self.start(lambda: self.lab_app.run_again(snapshot.run_id), "launch")
 
     def action_resume(self) -> None:
         """Continue a run that was interrupted or lost."""
@@ -237,6 +249,7 @@ class RunnerScreen(EdgeScreen):
     def commands(self) -> Iterable[SystemCommand]:
         """Return the commands of this screen."""
         yield SystemCommand("Stop the run", "Key s; asks first", self.action_stop)
+        yield SystemCommand("Run this again", "Key r; the candidate file is read anew", self.action_again)
         yield SystemCommand("Resume the run", "Key R; when interrupted or lost", self.action_resume)
         yield SystemCommand("Choose a run", "Key p; [ and ] go to the older and newer", self.action_pick)
         yield SystemCommand("Log only", "Key m", self.action_enlarge)

@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 _STEP_MARKS = {
     "waiting": ("·", "waiting", "faint"),
+    "not reached": ("·", "not reached", "faint"),
     "running": ("▸", "running", "accent"),
     "ok": ("✓", "done", "good"),
     "failed": ("✗", "failed", "bad"),
 }
+
+_LEAST_SHARE = 0.02
+"""Least part of a value's size that its axis spans: noise of a tenth of a percent is then a steady line."""
 
 
 def elapsed_s(snapshot: RunSnapshot, now_s: float) -> float | None:
@@ -47,6 +51,8 @@ def header_lines(snapshot: RunSnapshot, now_s: float, cells: int) -> list[Line]:
     where = "" if record is None else f" on {record.device} ({record.backend})"
     left: Line = [Span(" "), state_span(snapshot.state), Span("  "), Span(task_name(snapshot), "text bold")]
     left.append(Span(where, "muted"))
+    if view.resumed:
+        left.append(Span("  resumed" + (f" {view.resumed} times" if view.resumed > 1 else ""), "warn"))
     if record is not None and record.simulated:
         left.append(Span("  simulated", "warn"))
     right: Line = [
@@ -79,16 +85,18 @@ def _device_line(view: RunView) -> Line:
 
 def steps_lines(snapshot: RunSnapshot, now_s: float, cells: int) -> list[Line]:
     """Return a heading and one line a step: glyph, name, word, time, progress or summary."""
-    done = sum(step.state == "ok" for step in snapshot.view.steps)
-    lines = [rule("Steps", cells, f"{done} of {len(snapshot.view.steps)} done")]
+    steps = snapshot.view.steps
+    ended = snapshot.state not in ("running", "queued")
+    states = [step.state for step in steps]
+    count = f"{states.count('ok')} of {len(steps)} done"
+    if ended and (missed := states.count("waiting")):
+        count += f", {missed} not reached"
     alive = snapshot.state == "running"
-    for step in snapshot.view.steps:
-        lines.append(_step_line(step, alive, now_s, cells))
-    return lines
+    return [rule("Steps", cells, count), *(_step_line(step, alive, ended, now_s, cells) for step in steps)]
 
 
-def _step_line(step: StepView, alive: bool, now_s: float, cells: int) -> Line:
-    glyph, word, style = _STEP_MARKS[step.state]
+def _step_line(step: StepView, alive: bool, ended: bool, now_s: float, cells: int) -> Line:
+    glyph, word, style = _STEP_MARKS["not reached" if ended and step.state == "waiting" else step.state]
     seconds = step.elapsed_s
     if step.state == "running" and not alive:
         glyph, word, style = "‖", "cut off", "warn"
@@ -197,8 +205,10 @@ def _memory(view: RunView) -> list[Line]:
 
 def latency_plot(view: RunView) -> Plot:
     """Return the plot of the two latency series."""
-    stride = view.candidate.stride
-    note = "C candidate  B baseline" + (f"  every {stride}th pair" if stride > 1 else "")
+    series = view.candidate
+    note = "C candidate  B baseline" + (f"  every {series.stride}th pair" if series.stride > 1 else "")
+    if not view.whole_series:
+        note += f"  only the last {fmt.count(series.seen)} of {fmt.count(view.pairs)} pairs"
     return Plot(
         title="Latency",
         curves=(
@@ -206,8 +216,9 @@ def latency_plot(view: RunView) -> Plot:
             Curve(view.baseline.values, "baseline", "B"),
         ),
         label=fmt.latency,
+        least_share=_LEAST_SHARE,
         note=note if view.candidate.values else "",
-        empty="latencies appear when pairs are timed",
+        empty="the series of this run is gone" if view.pairs else "latencies appear when pairs are timed",
     )
 
 
@@ -222,6 +233,7 @@ def speedup_plot(view: RunView) -> Plot:
         title="Speed-up",
         curves=(Curve(view.speedup.values, "info"),),
         label=fmt.speedup,
+        least_share=_LEAST_SHARE,
         note=f"median {fmt.speedup(level)}, 95 % {fmt.interval(band)}" if level is not None else "",
         empty="baseline / candidate of each pair",
         band=band,

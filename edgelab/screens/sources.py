@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
 if TYPE_CHECKING:
     from edgelab.bench.tasks import TaskSpec
     from edgelab.events import StoredEvent
     from edgelab.lab.host import HostState
     from edgelab.lab.inventory import Device
-    from edgelab.store.records import MeasurementRecord, RunRecord, RunState, StepRecord
+    from edgelab.store.records import MeasurementRecord, RunRecord, RunState, StepRecord, StoredSample
 
 
 class StoreSource(Protocol):
@@ -44,6 +46,25 @@ class StoreSource(Protocol):
     def measurements(self, limit: int = 500, task: str | None = None) -> list[MeasurementRecord]:
         """Return the newest measurements, newest first."""
         ...
+
+    def measurement_of(self, run: str) -> MeasurementRecord | None:
+        """Return the measurement of a run."""
+        ...
+
+    def times_resumed(self, run: str) -> int:
+        """Return how often a run was resumed."""
+        ...
+
+    def device_sample(self, device: str) -> StoredSample | None:
+        """Return the newest state that a run read off a device."""
+        ...
+
+
+class PairSeries(msgspec.Struct, frozen=True):
+    """The latencies of all pairs of a measurement, as its blob has them."""
+
+    candidate_s: tuple[float, ...]
+    baseline_s: tuple[float, ...]
 
 
 class Sources(Protocol):
@@ -85,12 +106,24 @@ class Sources(Protocol):
         """Return the catalogue."""
         ...
 
+    def series(self, digest: str) -> PairSeries | None:
+        """Return the whole series of a measurement by its `series_blob`; None when lost or damaged."""
+        ...
+
     def run_state(self, run: RunRecord) -> RunState:
         """Return the true state of a run: `lost` when its process is gone."""
         ...
 
-    def launch(self, task: TaskSpec, device: Device) -> str:
-        """Start a run; returns its id."""
+    def candidate(self, typed: str) -> Path:
+        """Return the candidate file that was typed. Raises `UsageError` when it cannot be read as one."""
+        ...
+
+    def launch(self, task: TaskSpec, device: Device, candidate: Path | None = None) -> str:
+        """Start a run of the task's own import, or of a candidate file; returns its id."""
+        ...
+
+    def again(self, run_id: str) -> str:
+        """Start a new run of what an earlier one ran, its candidate file read anew; returns its id."""
         ...
 
     def stop(self, run_id: str) -> None:

@@ -19,6 +19,8 @@ from edgelab.widgets.spans import Line, Span
 from edgelab.widgets.table import RowTable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from textual.app import ComposeResult
 
     from edgelab.bench.tasks import TaskSpec
@@ -32,18 +34,23 @@ class TasksScreen(EdgeScreen):
     MODE = "tasks"
     HINTS: ClassVar[Sequence[Hint]] = (
         Hint("enter", "run", "screen.run"),
+        Hint("c", "candidate", "screen.candidate"),
         Hint("/", "filter", "screen.filter"),
         Hint("s", "sort", "screen.sort"),
         Hint("tab", "detail", "app.focus_next"),
         Hint("y", "copy source", "screen.copy"),
     )
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "run", "Run", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "run", "Run", show=False),
+        Binding("c", "candidate", "Run a candidate file", show=False),
+    ]
 
     def __init__(self) -> None:
         super().__init__()
         self._tasks: dict[str, TaskSpec] = {}
         self._sources: dict[str, str] = {}
         self._best: dict[str, MeasurementRecord] = {}
+        self._candidates: dict[str, Path] = {}
 
     def compose_body(self) -> ComposeResult:
         """The list and the detail, beside or below."""
@@ -74,9 +81,9 @@ class TasksScreen(EdgeScreen):
     def _chosen(self, event: RowTable.Chosen) -> None:
         self.action_run()
 
-    def on_resize(self) -> None:
-        """Wrap the detail anew once the layout is known."""
-        self.call_after_refresh(lambda: self._show_detail(self.query_one(RowTable).key, keep_scroll=True))
+    @on(LinesView.Resized)
+    def _resized(self) -> None:
+        self._show_detail(self.query_one(RowTable).key, keep_scroll=True)
 
     def _show_detail(self, key: str | None, *, keep_scroll: bool = False) -> None:
         task = self._tasks.get(key or "")
@@ -98,10 +105,9 @@ class TasksScreen(EdgeScreen):
 
     def _show_task(self, task: TaskSpec, keep_scroll: bool) -> None:
         view = self.query_one("#detail", LinesView)
-        cells = max(view.content_size.width - 1, 20)
         now_s = self.lab_app.sources.now_s()
         lines: list[Line] = task_lines(
-            task, self._best.get(task.name), self._sources[task.name], now_s, cells
+            task, self._best.get(task.name), self._sources[task.name], now_s, view.cells
         )
         view.set_lines(lines, keep_scroll=keep_scroll)
 
@@ -123,6 +129,22 @@ class TasksScreen(EdgeScreen):
         if task is not None:
             self.start(lambda: self.lab_app.launch(task), "launch")
 
+    def action_candidate(self) -> None:
+        """Ask for a candidate file, run it on the task under the cursor and show it in the Runner."""
+        from edgelab.screens.candidate_dialog import CandidateDialog
+
+        task = self._tasks.get(self.query_one(RowTable).key or "")
+        if task is None:
+            return
+
+        def named(path: Path | None) -> None:
+            if path is not None:
+                self._candidates[task.name] = path
+                self.start(lambda: self.lab_app.launch(task, path), "launch")
+
+        before = self._candidates.get(task.name)
+        self.app.push_screen(CandidateDialog(task.name, str(before or "")), named)
+
     def action_sort(self) -> None:
         """Sort by the next column (for the mouse)."""
         self.query_one(RowTable).action_sort_next()
@@ -130,6 +152,7 @@ class TasksScreen(EdgeScreen):
     def commands(self) -> Iterable[SystemCommand]:
         """Return the commands of this screen."""
         yield SystemCommand("Run this task", "Enter; on the chosen device", self.action_run)
+        yield SystemCommand("Run a candidate file", "Key c; asks for its path", self.action_candidate)
 
     def copied_text(self) -> str:
         """Return the reference source of the task under the cursor."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from edgelab import quantities as fmt
-from edgelab.screens.run_words import ADVICE, VERDICTS, comparison
+from edgelab.screens.run_words import VERDICTS, advice_of, comparison
 from edgelab.widgets.spans import Line, Span, fit, rule, wrap
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _failed(result: RunResult, cells: int) -> list[Line]:
     failure = result.failure
     assert failure is not None
     lines = _headed("failed", failure.failure_class, failure.message, cells)
-    advice = failure.advice or ADVICE.get(failure.failure_class, "")
+    advice = advice_of(failure)
     lines += [[Span(line, "muted")] for line in wrap(advice, cells) if advice]
     if failure.detail:
         lines += [[Span(line, "faint")] for line in wrap(failure.detail, cells)]

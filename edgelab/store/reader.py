@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from edgelab.errors import NotReadyError, UsageError
-from edgelab.events import AnyEvent, StoredEvent
+from edgelab.events import AnyEvent, DeviceSampled, StoredEvent
 from edgelab.results import RunResult
 from edgelab.store.connection import open_connection
-from edgelab.store.records import MeasurementRecord, RunRecord, StepRecord
+from edgelab.store.records import MeasurementRecord, RunRecord, StepRecord, StoredSample
 
 _Record = TypeVar("_Record", bound=msgspec.Struct)
 _decode_body = msgspec.json.Decoder(AnyEvent).decode
@@ -115,6 +115,26 @@ class StoreReader:
         where, values = ("WHERE task = ?", [task]) if task else ("", [])
         sql = f"SELECT * FROM measurements {where} ORDER BY created_s DESC, id DESC LIMIT ?"
         return [_record(MeasurementRecord, row) for row in self._query(sql, [*values, limit])]
+
+    def measurement_of(self, run: str) -> MeasurementRecord | None:
+        """Return the measurement of a run, None when it has none."""
+        rows = self._query("SELECT * FROM measurements WHERE run = ? ORDER BY id DESC LIMIT 1", (run,))
+        return _record(MeasurementRecord, rows[0]) if rows else None
+
+    def times_resumed(self, run: str) -> int:
+        """Return how often a run was resumed: the starts after its first."""
+        sql = "SELECT count(*) AS starts FROM events WHERE run = ? AND kind = 'run_started'"
+        rows = self._query(sql, (run,))
+        return max(int(rows[0]["starts"]) - 1, 0) if rows else 0
+
+    def device_sample(self, device: str) -> StoredSample | None:
+        """Return the newest state that a run read off a device, None when there is none."""
+        sql = "SELECT * FROM device_states WHERE device = ? ORDER BY time_s DESC LIMIT 1"
+        rows = self._query(sql, (device,))
+        if not rows:
+            return None
+        state = msgspec.json.decode(rows[0]["state"], type=DeviceSampled)
+        return StoredSample(run=rows[0]["run"], time_s=rows[0]["time_s"], state=state)
 
     def program(self, digest: str) -> dict[str, Any] | None:
         """Return the row of a program (digest, task, origin, text_blob, created_s)."""

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from edgelab.events import DeviceSampled
 from edgelab.results import RunResult
 
 RunState = Literal["queued", "running", "done", "interrupted", "lost"]
@@ -40,6 +41,14 @@ class StepRecord(msgspec.Struct, frozen=True, kw_only=True):
     elapsed_s: float | None = None
     ok: bool | None = None
     summary: str = ""
+
+
+class StoredSample(msgspec.Struct, frozen=True, kw_only=True):
+    """A state of a device that a run read between its timing blocks."""
+
+    run: str
+    time_s: float
+    state: DeviceSampled
 
 
 class MeasurementRecord(msgspec.Struct, frozen=True, kw_only=True):

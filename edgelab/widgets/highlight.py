@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from edgelab.widgets.spans import Line, Span, clean
+from edgelab.widgets.spans import Line, Span
 
 
 @lru_cache(maxsize=64)
@@ -34,5 +34,5 @@ def python_lines(source: str) -> tuple[tuple[Span, ...], ...]:
             if index:
                 lines.append([])
             if piece:
-                lines[-1].append(Span(clean(piece), style))
+                lines[-1].append(Span(piece, style))
     return tuple(tuple(line) for line in lines)

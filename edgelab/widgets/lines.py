@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from rich.segment import Segment
 from textual.binding import BindingType
 from textual.geometry import Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
@@ -60,9 +61,21 @@ class LinesPanel(Widget):
 
 
 class LinesView(ScrollView, can_focus=True):
-    """A scrolling view of prepared lines; `text` is what `y` copies."""
+    """A scrolling view of prepared lines, laid out for `cells`; says when it has another size."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("g", "scroll_home", "Top"), ("G", "scroll_end", "End")]
+
+    class Resized(Message):
+        """The view has another size: its lines should be laid out anew."""
+
+        def __init__(self, view: LinesView) -> None:
+            super().__init__()
+            self.view = view
+
+        @property
+        def control(self) -> LinesView:
+            """The view."""
+            return self.view
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -72,6 +85,15 @@ class LinesView(ScrollView, can_focus=True):
     def lines(self) -> list[Line]:
         """The lines on show."""
         return self._lines
+
+    @property
+    def cells(self) -> int:
+        """The cells of a line, whether or not the scroll bar is on show."""
+        return max(self.content_size.width - self.styles.scrollbar_size_vertical, 20)
+
+    def on_resize(self) -> None:
+        """Say so."""
+        self.post_message(self.Resized(self))
 
     def set_lines(self, lines: list[Line], *, keep_scroll: bool = False) -> None:
         """Show other lines, from the top unless `keep_scroll`."""

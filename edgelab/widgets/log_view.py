@@ -99,7 +99,9 @@ class LogView(Widget, can_focus=True):
 
     def text(self) -> str:
         """Return the matching log as text, for copying."""
-        return "\n".join(f"{fmt.clock(e.time_s)} {e.source} {e.level} {e.text}" for e in self._matching)
+        return "\n".join(
+            clean(f"{fmt.clock(e.time_s)} {e.source} {e.level} {e.text}") for e in self._matching
+        )
 
     def _forget_before(self, number: int) -> None:
         while self._matching and self._matching[0].number < number:

@@ -24,7 +24,11 @@ class Curve(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """What to draw. `band` is shaded, `level` a solid line, `reference` a dotted one; `limits` fix the axis."""
+    """What to draw. `band` is shaded, `level` a solid line, `reference` a dotted one; `limits` fix the axis.
+
+    Without `limits` the axis follows the values; it then spans at least `least_share` of their size, so that
+    a steady value is drawn as a steady line.
+    """
 
     title: str
     curves: tuple[Curve, ...]
@@ -35,6 +39,7 @@ class Plot(NamedTuple):
     level: float | None = None
     reference: float | None = None
     limits: tuple[float, float] | None = None
+    least_share: float = 0.0
 
 
 def columns(values: Sequence[float | None], across: int) -> list[float | None]:
@@ -91,9 +96,28 @@ def _limits(plot: Plot, drawn: list[list[float | None]]) -> tuple[float, float]:
     for extra in (*(plot.band or ()), plot.level):
         if extra is not None and math.isfinite(extra):
             low, high = min(low, extra), max(high, extra)
+    low, high = widened(low, high, plot.least_share)
     if plot.reference is not None and low - (high - low) <= plot.reference <= high + (high - low):
         low, high = min(low, plot.reference), max(high, plot.reference)
-    return nice_limits(low, high)
+    return _told_apart(*nice_limits(low, high), plot.label)
+
+
+def widened(low: float, high: float, least_share: float) -> tuple[float, float]:
+    """Return the range, widened around its middle to `least_share` of its size; it does not cross zero."""
+    lack = max(abs(low), abs(high)) * least_share - (high - low)
+    if lack <= 0:
+        return low, high
+    bottom = low - lack / 2
+    return (max(bottom, 0.0) if low >= 0 else bottom), high + lack / 2
+
+
+def _told_apart(low: float, high: float, label: Callable[[float], str]) -> tuple[float, float]:
+    """Return limits whose labels differ: an axis with the same number at both ends says nothing."""
+    for _ in range(20):
+        if label(low) != label(high):
+            break
+        low, high = nice_limits(low - (high - low) / 2, high + (high - low) / 2)
+    return low, high
 
 
 def plot_lines(plot: Plot, cells: int, rows: int) -> list[Line]:

@@ -2,28 +2,59 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
+_PICTURES = {code: chr(0x2400 + code) for code in range(32)} | {9: "    ", 127: "␡"}
+"""Control characters by their pictures (ESC becomes ␛); a tab is four spaces."""
 
-class Span(NamedTuple):
-    """A piece of text; `style` names palette colours and modifiers, `action` is run on a click."""
 
+def clean(text: str) -> str:
+    """Return `text` fit for one terminal line: what is invisible or acts on the terminal becomes visible.
+
+    Control characters become their pictures, other spaces a space. What else cannot be printed becomes `�`:
+    right-to-left overrides, zero-width characters, halves of surrogate pairs.
+    """
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    if (picture := _PICTURES.get(ord(character))) is not None:
+        return picture
+    return " " if unicodedata.category(character) == "Zs" else "\N{REPLACEMENT CHARACTER}"
+
+
+def clean_block(text: str) -> str:
+    """Return `text` of several lines with each line cleaned."""
+    return "\n".join(clean(line) for line in text.split("\n"))
+
+
+class _SpanFields(NamedTuple):
     text: str
     style: str = ""
     action: str = ""
 
 
+class Span(_SpanFields):
+    """A piece of text; `style` names palette colours and modifiers, `action` is run on a click.
+
+    The text is cleaned here, so that nothing which comes from a candidate, a task file or an exception can
+    reach the terminal as a control sequence, whatever screen shows it.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, text: str, style: str = "", action: str = "") -> Span:
+        """Return the span with its text cleaned."""
+        return super().__new__(cls, clean(text), style, action)
+
+
 Line = list[Span]
-
-_CONTROL = dict.fromkeys((*range(32), *range(127, 160)), "·") | {9: "    "}
-
-
-def clean(text: str) -> str:
-    """Return `text` fit for one terminal line: control characters become dots, tabs four spaces."""
-    return text if text.isprintable() else text.translate(_CONTROL)
 
 
 def width(line: Iterable[Span]) -> int:

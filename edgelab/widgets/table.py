@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -39,8 +40,25 @@ class Row(NamedTuple):
     searched: str = ""
 
 
-def visible_columns(columns: Sequence[Column], cells: int) -> list[tuple[int, int]]:
-    """Return (column index, cells) of the columns that fit; the least important ones give way first."""
+def needed_cells(rows: Sequence[Row], columns: int) -> list[int]:
+    """Return the cells that the widest text of each column takes."""
+    needed = [0] * columns
+    for row in rows:
+        for index, span in enumerate(row.cells):
+            text = span.text
+            taken = len(text) if text.isascii() else cell_len(text)
+            needed[index] = max(needed[index], taken)
+    return needed
+
+
+def visible_columns(
+    columns: Sequence[Column], cells: int, needed: Sequence[int] = ()
+) -> list[tuple[int, int]]:
+    """Return (column index, cells) of the columns that fit; the least important ones give way first.
+
+    Room that is left goes to columns whose widest text `needed` more, the most important first, then to
+    those that grow.
+    """
     chosen = set(range(len(columns)))
 
     def used() -> int:
@@ -53,6 +71,10 @@ def visible_columns(columns: Sequence[Column], cells: int) -> list[tuple[int, in
     spare = max(cells - used(), 0)
     growing = [index for index in sorted(chosen) if columns[index].grow]
     widths = {index: columns[index].cells for index in chosen}
+    for index in sorted(chosen & set(range(len(needed))), key=lambda i: (columns[i].priority, i)):
+        more = min(max(needed[index] - widths[index], 0), spare)
+        widths[index] += more
+        spare -= more
     for position, index in enumerate(growing):
         widths[index] += spare // len(growing) + (1 if position < spare % len(growing) else 0)
     return sorted(widths.items())
@@ -105,6 +127,7 @@ class RowTable(Widget, can_focus=True):
         super().__init__(id=id)
         self._columns = tuple(columns)
         self._all: list[Row] = []
+        self._needed: list[int] = []
         self._rows_shown: list[Row] = []
         self._query = Query()
         self._sort = sort
@@ -139,6 +162,7 @@ class RowTable(Widget, can_focus=True):
         """Show other rows."""
         if list(rows) != self._all:
             self._all = list(rows)
+            self._needed = needed_cells(self._all, len(self._columns))
             self._arrange()
 
     def filter(self, query: Query) -> None:
@@ -153,6 +177,9 @@ class RowTable(Widget, can_focus=True):
             if row.key == key:
                 self._go(index)
                 return
+
+    def _visible(self) -> list[tuple[int, int]]:
+        return visible_columns(self._columns, self.content_size.width - 3, self._needed)
 
     def _arrange(self) -> None:
         key = self.key
@@ -203,7 +230,7 @@ class RowTable(Widget, can_focus=True):
 
     def action_sort_next(self) -> None:
         """Sort by the next visible column; after the last one, back to the given order."""
-        visible = [index for index, _ in visible_columns(self._columns, self.content_size.width - 3)]
+        visible = [index for index, _ in self._visible()]
         place = visible.index(self._sort[0]) if self._sort and self._sort[0] in visible else -1
         self._sort = (visible[place + 1], False) if place + 1 < len(visible) else None
         self._arrange()
@@ -237,7 +264,7 @@ class RowTable(Widget, can_focus=True):
 
     def _sort_at(self, x: int) -> None:
         start = 2
-        for index, cells in visible_columns(self._columns, self.content_size.width - 3):
+        for index, cells in self._visible():
             if start <= x < start + cells + 2:
                 turned = self._sort is not None and self._sort[0] == index and not self._sort[1]
                 self._sort = (index, turned)
@@ -248,7 +275,7 @@ class RowTable(Widget, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Paint the header or one row."""
         cells = self.content_size.width
-        visible = visible_columns(self._columns, cells - 3)
+        visible = self._visible()
         index = self._top + y - 1
         if y == 0:
             line = pad(self._header(visible), cells)
@@ -280,8 +307,9 @@ class RowTable(Widget, can_focus=True):
         for position, (column, room) in enumerate(visible):
             span = row.cells[column]
             text = _aligned(clip(span.text, room), room, self._columns[column].right)
-            gap = "  " if position + 1 < len(visible) else ""
-            line.append(Span(text + gap, span.style + ground))
+            # A cell with a ground of its own keeps it under the cursor.
+            line.append(Span(text, span.style if "on:" in span.style else span.style + ground))
+            line.append(Span("  " if position + 1 < len(visible) else "", ground.strip()))
         bar = thumb(index - self._top, self._height, len(self._rows_shown), self._top)
         return [*pad(line, cells - 1, ground.strip()), bar]
 
@@ -296,7 +324,5 @@ class RowTable(Widget, can_focus=True):
 
 
 def _aligned(text: str, cells: int, right: bool) -> str:
-    from rich.cells import cell_len
-
     missing = max(cells - cell_len(text), 0)
     return " " * missing + text if right else text + " " * missing

@@ -5,7 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from edgelab.screens.lab import HostHistory, LabScreen, device_card
+from edgelab.screens.device_card import HostHistory, device_card
+from edgelab.screens.lab import LabScreen
 from edgelab.widgets.spans import text_of, width
 from tests.support import ui_data
 from tests.support.ui import app_over, fixed, until

@@ -2,9 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from edgelab.events import LogLine, RunFinished, StepStarted, StoredEvent
+import pytest
+
+from edgelab.events import LogLine, PairsTimed, RunFinished, StepStarted, StoredEvent
 from edgelab.screens import run_feed
 from edgelab.screens.run_feed import RunFeed
+from edgelab.screens.runner_panels import latency_plot
+from edgelab.screens.sources import PairSeries
 from tests.support import ui_data
 from tests.support.ui import FixedSources
 
@@ -92,3 +96,43 @@ def test_a_flood_is_read_in_batches_and_the_log_gives_way(tmp_path: Path, monkey
     shown = second.view.log_total - before.view.log_total
     assert shown + second.view.log_skipped == 450
     assert second.view.log_skipped > 0
+
+
+def opened_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[FixedSources, str]:
+    """Return sources with a finished run of which only the last events are read."""
+    monkeypatch.setattr(run_feed, "TAIL", 5)
+    run = ui_data.finished()
+    sources = FixedSources(tmp_path, [run])
+    values = [body for event in run.events if isinstance(body := event.body, PairsTimed)]
+    sources.blobs["e" * 64] = PairSeries(
+        tuple(value for body in values for value in body.candidate_s),
+        tuple(value for body in values for value in body.baseline_s),
+    )
+    return sources, run.record.id
+
+
+def test_a_past_run_has_its_whole_series_from_the_measurement(tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    sources, run = opened_late(tmp_path, monkeypatch)
+    feed = RunFeed(sources, run)
+    view = feed.poll().view
+    assert view.candidate.seen == view.speedup.seen == view.pairs == 200
+    # Read once: what is lost later is not asked for again.
+    sources.blobs.clear()
+    assert feed.poll().view.candidate.seen == 200
+
+
+def test_a_lost_blob_leaves_the_last_pairs_and_the_plot_says_so(tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    sources, run = opened_late(tmp_path, monkeypatch)
+    sources.blobs.clear()
+    view = RunFeed(sources, run).poll().view
+    assert not view.whole_series
+    monkeypatch.setattr(run_feed, "TAIL", 8)
+    view = RunFeed(sources, run).poll().view
+    assert 0 < view.candidate.seen < 200
+    assert f"only the last {view.candidate.seen} of 200 pairs" in latency_plot(view).note
+
+
+def test_a_resumption_before_the_tail_is_known(tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    sources, run = opened_late(tmp_path, monkeypatch)
+    monkeypatch.setattr(sources.store, "times_resumed", lambda run: 2)
+    assert RunFeed(sources, run).poll().view.resumed == 2

@@ -13,7 +13,7 @@ from edgelab.events import (
     StepStarted,
     StoredEvent,
 )
-from edgelab.screens.run_view import EMPTY, LOG_LIMIT, fold, with_result, with_steps
+from edgelab.screens.run_view import EMPTY, LOG_LIMIT, fold, with_result, with_series, with_steps
 from edgelab.screens.series import SERIES_LIMIT
 from tests.support import ui_data
 from tests.support.ui_data import Script
@@ -149,3 +149,20 @@ def test_a_step_that_ends_without_a_beginning_is_shown() -> None:
         EMPTY, [StoredEvent(1, "r", 0.0, StepFinished(step="build", ok=False, elapsed_s=1.0, summary="no"))]
     )
     assert view.steps[1].state == "failed"
+
+
+def test_a_run_that_was_resumed_counts_how_often() -> None:
+    again = RunStarted(task="t", device="d", backend="llvm", resumed=True)
+    first = RunStarted(task="t", device="d", backend="llvm")
+    view = fold(EMPTY, [StoredEvent(1, "r", 0.0, first), StoredEvent(2, "r", 1.0, again)])
+    assert view.resumed == 1
+    assert fold(view, [StoredEvent(3, "r", 2.0, again)]).resumed == 2
+
+
+def test_a_series_whose_beginning_was_not_seen_is_not_whole_until_it_is_given() -> None:
+    view = fold(EMPTY, [StoredEvent(1, "r", 0.0, pairs(40, 4))])
+    assert not view.whole_series
+    view = with_series(view, [2.0] * 40, [3.0] * 40)
+    assert view.whole_series
+    assert set(view.speedup.values) == {1.5}
+    assert (view.candidate.seen, view.baseline.seen) == (40, 40)

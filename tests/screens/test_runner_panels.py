@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from edgelab.events import RunFinished
 from edgelab.screens.run_feed import RunFeed, RunSnapshot
 from edgelab.screens.run_words import brief, comparison, ended_words
 from edgelab.screens.runner_panels import header_lines, stats_lines, steps_lines
@@ -100,3 +102,81 @@ def test_unknown_readings_are_words_not_zeroes() -> None:
     text = text_of(header_lines(snapshot_of(run), ui_data.NOW_S, 158))
     assert "temperature 47 °C" in text
     assert "0 °C" not in text.replace("temperature 47 °C", "")
+
+
+@pytest.mark.parametrize(
+    ("make", "missed"),
+    [(ui_data.failed, 2), (ui_data.interrupted, 1), (ui_data.lost, 1), (ui_data.finished, 0)],
+)
+def test_an_ended_run_says_which_steps_were_never_reached(make, missed: int) -> None:  # type: ignore[no-untyped-def]
+    lines = text_of(steps_lines(snapshot_of(make()), ui_data.NOW_S, 60)).splitlines()
+    assert "waiting" not in "".join(lines)
+    assert sum("not reached" in line for line in lines[1:]) == missed
+    assert (f"{missed} not reached" in lines[0]) is bool(missed)
+
+
+def test_the_count_of_steps_fits_the_narrow_panel() -> None:
+    assert "3 of 6 done, 2 not reached" in text_of(
+        steps_lines(snapshot_of(ui_data.failed()), ui_data.NOW_S, 37)
+    )
+
+
+def test_steps_of_a_running_run_wait() -> None:
+    text = text_of(steps_lines(snapshot_of(ui_data.running()), ui_data.NOW_S, 60))
+    assert "waiting" in text
+    assert "not reached" not in text
+
+
+@pytest.mark.parametrize(("times", "says"), [(0, ""), (1, "resumed"), (3, "resumed 3 times")])
+def test_the_header_says_that_a_run_was_resumed(times: int, says: str) -> None:
+    snapshot = snapshot_of(ui_data.running())
+    view = msgspec.structs.replace(snapshot.view, resumed=times)
+    text = text_of(header_lines(msgspec.structs.replace(snapshot, view=view), ui_data.NOW_S, 78))
+    assert ("resumed" in text) is bool(says)
+    assert says in text
+
+
+def test_the_statistics_show_the_medians_of_all_pairs_while_timing() -> None:
+    snapshot = snapshot_of(ui_data.running())
+    assert snapshot.view.timing is not None
+    timing = msgspec.structs.replace(
+        snapshot.view.timing, latency_candidate_s=7.77e-3, latency_baseline_s=8.88e-3
+    )
+    text = text_of(stats_lines(msgspec.structs.replace(snapshot.view, timing=timing), 60))
+    assert "7.77 ms" in text
+    assert "8.88 ms" in text
+
+
+def with_failure(**changes: str) -> ui_data.Run:
+    run = ui_data.failed()
+    assert run.record.result is not None
+    failure = msgspec.structs.replace(run.record.result.failure, **changes)
+    result = msgspec.structs.replace(run.record.result, failure=failure)
+    last = run.events[-1]
+    run.record = msgspec.structs.replace(run.record, result=result)
+    run.events[-1] = msgspec.structs.replace(last, body=RunFinished(result=result))
+    return run
+
+
+def test_the_advice_of_the_failure_goes_before_that_of_its_class() -> None:
+    text = text_of(verdict_lines(snapshot_of(with_failure(advice="Swap the two axes.")), 118, 12))
+    assert "Swap the two axes." in text
+    assert "Compare the program" not in text
+
+
+@pytest.mark.parametrize("cells", [37, 78, 158])
+def test_a_hostile_message_is_shown_and_not_obeyed(cells: int) -> None:
+    hostile = "\x1b[2J\x1b]52;c;cm0=\x07[red]x[/red]\u202eabc\0\r\nnext"
+    run = with_failure(message=hostile, detail=hostile, advice=hostile, failure_class="numeric\x1b")
+    run.record = msgspec.structs.replace(run.record, task=hostile, candidate_path=f"/tmp/{hostile}")
+    snapshot = snapshot_of(run)
+    panels = (
+        header_lines(snapshot, ui_data.NOW_S, cells),
+        steps_lines(snapshot, ui_data.NOW_S, cells),
+        verdict_lines(snapshot, cells, 30),
+        [brief(snapshot)],
+    )
+    for lines in panels:
+        assert all(span.text.isprintable() for line in lines for span in line)
+    assert all(width(line) <= cells for line in verdict_lines(snapshot, cells, 30))
+    assert "[red]x[/red]" in text_of(verdict_lines(snapshot, 158, 30))

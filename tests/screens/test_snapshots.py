@@ -11,8 +11,9 @@ import pytest
 from textual.pilot import Pilot
 
 from edgelab.app import EdgeLabApp
+from edgelab.screens.lab import LabScreen
 from tests.support import ui_data
-from tests.support.ui import app_over, until
+from tests.support.ui import app_over, fixed, until
 
 pytestmark = pytest.mark.usefixtures("calm")
 
@@ -48,7 +49,7 @@ def settled(text: str, *keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
 @pytest.mark.parametrize(
     ("name", "keys", "text"),
     [
-        ("lab", ("1",), "GiB free"),
+        ("lab", ("1",), "5 shows all"),
         ("tasks", ("2",), "not measured yet"),
         ("runner-empty", ("3",), "No run to show yet"),
         ("leka", ("4",), "not built yet"),
@@ -61,7 +62,23 @@ def test_screen(snap_compare, tmp_path: Path, size, name: str, keys: tuple[str, 
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x48"])
 def test_results(snap_compare, tmp_path: Path, size) -> None:  # type: ignore[no-untyped-def]
     app = app_over(tmp_path, ui_data.finished(), ui_data.failed(), ui_data.unstable(), watch=False)
+    fixed(app).store.measured.append(ui_data.UNSTABLE)
     assert snap_compare(app, run_before=settled("260829-wob01", "5"), terminal_size=size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x48"])
+def test_lab_with_a_run_under_way(snap_compare, tmp_path: Path, size) -> None:  # type: ignore[no-untyped-def]
+    app = app_over(tmp_path, ui_data.running(), ui_data.finished(), ui_data.failed(), watch=False)
+    fixed(app).store.measured.append(ui_data.UNSTABLE)
+
+    async def run(pilot: Pilot[None]) -> None:
+        screen = app.screen
+        assert isinstance(screen, LabScreen)
+        screen._clocks.extend(ui_data.CLOCKS_HZ)
+        screen._loads.extend(ui_data.LOADS_PERCENT)
+        await settled("120/400", "4", "1")(pilot)
+
+    assert snap_compare(app, run_before=run, terminal_size=size)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x48"])

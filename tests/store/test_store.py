@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from edgelab.errors import NotReadyError, UsageError
-from edgelab.events import DeviceSampled, LogLine, RunFinished, StepFinished, StepStarted
+from edgelab.events import DeviceSampled, LogLine, RunFinished, RunStarted, StepFinished, StepStarted
 from edgelab.results import Failure, RunResult
 from edgelab.store.reader import StoreReader
 from edgelab.store.records import RunRecord
@@ -219,3 +219,31 @@ def test_run_finished_round_trips_through_the_event_table(writer, reader):
 def test_record_fields_match_the_schema(writer, database):
     columns = {row[1] for row in sqlite3.connect(database).execute("PRAGMA table_info(runs)")}
     assert columns == {field.name for field in msgspec.structs.fields(RunRecord)}
+
+
+def test_the_measurement_of_a_run_is_found(writer, reader):
+    assert reader.measurement_of("r1") is None
+    writer.create_run(a_run("r1"))
+    writer.add_measurement(a_measurement("r1"))
+    writer.add_measurement(a_measurement("r2"))
+    found = reader.measurement_of("r1")
+    assert (found.run, found.series_blob) == ("r1", "d" * 64)
+
+
+def test_resumptions_are_counted(writer, reader):
+    started = RunStarted(task="softmax", device="local", backend="llvm")
+    assert reader.times_resumed("r1") == 0
+    writer.append("r1", [started, LogLine(text="x")])
+    assert reader.times_resumed("r1") == 0
+    writer.append("r1", [started, started])
+    assert reader.times_resumed("r1") == 2
+
+
+def test_the_newest_state_of_a_device_is_found(writer, reader):
+    assert reader.device_sample("local") is None
+    writer.create_run(a_run("r1"))
+    writer.append("r1", [DeviceSampled(load_1min=1.0)])
+    writer.append("r1", [DeviceSampled(load_1min=2.0, temperature_c=47.0)])
+    found = reader.device_sample("local")
+    assert (found.run, found.state.load_1min, found.state.temperature_c) == ("r1", 2.0, 47.0)
+    assert reader.device_sample("elsewhere") is None

@@ -12,10 +12,12 @@ from textual.pilot import Pilot
 from edgelab.app import EdgeLabApp
 from edgelab.bench.tasks import TaskSpec
 from edgelab.errors import NotReadyError
-from edgelab.events import StoredEvent
+from edgelab.events import DeviceSampled, RunStarted, StoredEvent
 from edgelab.lab.host import HostState
 from edgelab.lab.inventory import Device
-from edgelab.store.records import MeasurementRecord, RunRecord, RunState, StepRecord
+from edgelab.runs.candidate_file import candidate_path, read_candidate
+from edgelab.screens.sources import PairSeries
+from edgelab.store.records import MeasurementRecord, RunRecord, RunState, StepRecord, StoredSample
 from tests.support import ui_data
 from tests.support.ui_data import Run
 
@@ -57,6 +59,22 @@ class FixedStore:
         self._check()
         return [row for row in self.measured if task in (None, row.task)][:limit]
 
+    def measurement_of(self, run: str) -> MeasurementRecord | None:
+        self._check()
+        return next((row for row in self.measured if row.run == run), None)
+
+    def times_resumed(self, run: str) -> int:
+        self._check()
+        return max(sum(isinstance(event.body, RunStarted) for event in self.all[run].events) - 1, 0)
+
+    def device_sample(self, device: str) -> StoredSample | None:
+        self._check()
+        for run in self.all.values():
+            for event in reversed(run.events):
+                if run.record.device == device and isinstance(event.body, DeviceSampled):
+                    return StoredSample(run=event.run, time_s=event.time_s, state=event.body)
+        return None
+
 
 class FixedSources:
     """`Sources` with fixed answers; `asked` records what the app asked to be done."""
@@ -67,7 +85,7 @@ class FixedSources:
         self.asked: list[tuple[str, str]] = []
         self.host_samples = 0
         self.time_s = ui_data.NOW_S
-        self.started: Run | None = None
+        self.blobs: dict[str, PairSeries] = {}
 
     @property
     def screenshots(self) -> Path:
@@ -97,8 +115,24 @@ class FixedSources:
     def run_state(self, run: RunRecord) -> RunState:
         return self.store.all[run.id].state
 
-    def launch(self, task: TaskSpec, device: Device) -> str:
-        self.asked.append(("launch", f"{task.name} on {device.name}"))
+    def series(self, digest: str) -> PairSeries | None:
+        return self.blobs.get(digest)
+
+    def candidate(self, typed: str) -> Path:
+        path = candidate_path(typed)
+        read_candidate(path)
+        return path
+
+    def launch(self, task: TaskSpec, device: Device, candidate: Path | None = None) -> str:
+        of = f" with {candidate.name}" if candidate else ""
+        self.asked.append(("launch", f"{task.name} on {device.name}{of}"))
+        return self._start()
+
+    def again(self, run_id: str) -> str:
+        self.asked.append(("again", run_id))
+        return self._start()
+
+    def _start(self) -> str:
         started = ui_data.running()
         self.store.all = {started.record.id: started, **self.store.all}
         return started.record.id

@@ -425,3 +425,21 @@ MEASUREMENTS = (
         simulated=True,
     ),
 )
+
+UNSTABLE = measurement(
+    4,
+    "260829-wob01",
+    created_s=NOW_S - 5.0,
+    speedup=1.29,
+    speedup_low=1.262,
+    speedup_high=1.331,
+    rcv_candidate=0.14,
+    rcv_baseline=0.12,
+    rcv_speedup=0.17,
+    quality="none",
+    verdict="unstable",
+    pairs=400,
+)
+
+CLOCKS_HZ = [3.47e9 - (index % 11 == 0) * 0.06e9 for index in range(110)]
+LOADS_PERCENT = [30.0 + 40.0 * (index % 40 > 25) + index % 7 for index in range(110)]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from textual.app import App, ComposeResult
 from textual.events import MouseScrollUp
 
@@ -148,3 +149,13 @@ def test_control_characters_cannot_reach_the_terminal() -> None:
     line = entry_line(entry, 60)
     assert "\x1b" not in text_of([line])
     assert width(line) <= 60
+
+
+@pytest.mark.parametrize("bad", ["\x1b[2J", "a\0b", "\u202eabc", "\x9b1m"])
+async def test_hostile_lines_are_shown_and_copied_as_visible_text(bad: str) -> None:
+    async with LogApp().run_test(size=(60, 6)) as pilot:
+        log = pilot.app.query_one(LogView)
+        log.show((LogEntry(number=1, time_s=0.0, level="info", source="run\x1b", text=f"[red]{bad}[/red]"),))
+        for text in (*shown(pilot.app), log.text()):
+            assert text.isprintable()
+        assert "[red]" in shown(pilot.app)[1]

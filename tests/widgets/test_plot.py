@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from edgelab import quantities as fmt
 from edgelab.widgets.braille import Canvas
-from edgelab.widgets.plot import Curve, Plot, columns, nice_limits, plot_lines
+from edgelab.widgets.plot import Curve, Plot, columns, nice_limits, plot_lines, widened
 from edgelab.widgets.spans import text_of, width
 
 LATENCIES = st.lists(st.floats(1e-7, 1.0), min_size=1, max_size=300)
@@ -112,3 +112,25 @@ def test_an_outlier_does_not_flatten_the_rest() -> None:
 def test_an_unbounded_interval_is_not_drawn(bad: float) -> None:
     plot = Plot("Speed-up", (Curve([1.2, 1.3], "info"),), fmt.speedup, band=(bad, bad), level=1.25)
     assert "1.25×" in text_of(plot_lines(plot, 60, 8))
+
+
+@given(LATENCIES, st.floats(0, 0.3))
+def test_the_ends_of_an_axis_never_read_the_same(values: list[float], share: float) -> None:
+    plot = Plot("Latency", (Curve(values, "candidate"),), fmt.latency, least_share=share)
+    lines = text_of(plot_lines(plot, 60, 8)).splitlines()
+    assert lines[1][:9].strip() != lines[-1][:9].strip()
+
+
+def test_noise_of_a_steady_value_is_drawn_as_a_steady_line() -> None:
+    steady = [3.47e9 + (index % 3) * 1e5 for index in range(60)]
+    plot = Plot("Clock", (Curve(steady, "accent"),), lambda value: f"{value / 1e9:.2f}", least_share=0.2)
+    drawn = [row for row in text_of(plot_lines(plot, 60, 14)).splitlines()[1:] if row[10:].strip()]
+    assert len(drawn) == 1
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(1.0, 1.0, (0.9, 1.1)), (0.0, 1.0, (0.0, 1.0)), (-1.0, -1.0, (-1.1, -0.9)), (0.0, 0.0, (0.0, 0.0))],
+)
+def test_a_range_is_widened_around_its_middle(low: float, high: float, expected: tuple[float, float]) -> None:
+    assert widened(low, high, 0.2) == pytest.approx(expected)

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from textual.app import App, ComposeResult
 
-from edgelab.widgets.palette import DARK, VARIABLE_DEFAULTS, themes
+from edgelab.widgets.palette import DARK, VARIABLE_DEFAULTS, palette_of, themes
 from edgelab.widgets.query import Query
 from edgelab.widgets.spans import Span
-from edgelab.widgets.table import Column, Row, RowTable, sort_rows, visible_columns
+from edgelab.widgets.table import Column, Row, RowTable, needed_cells, sort_rows, visible_columns
 
 COLUMNS = (
     Column("Name", 8, priority=0, grow=True),
@@ -54,6 +54,40 @@ def test_columns_give_way_by_priority(cells: int, kept: list[int]) -> None:
     visible = visible_columns(COLUMNS, cells)
     assert [index for index, _ in visible] == kept
     assert sum(width for _, width in visible) + 2 * (len(visible) - 1) == cells
+
+
+def test_room_goes_to_cut_columns_first_and_then_to_those_that_grow() -> None:
+    assert visible_columns(COLUMNS, 40, [5, 6, 14]) == [(0, 16), (1, 6), (2, 14)]
+    # Where there is too little, the most important column is served first.
+    assert visible_columns(COLUMNS, 31, [10, 6, 14]) == [(0, 10), (1, 6), (2, 11)]
+    assert visible_columns(COLUMNS, 28, [99, 99, 99]) == [(0, 8), (1, 6), (2, 10)]
+
+
+def test_the_widest_text_of_each_column_is_found() -> None:
+    rows = [Row("a", (Span("日本"), Span("ab")), ("", "")), Row("b", (Span("x"), Span("abc")), ("", ""))]
+    assert needed_cells(rows, 3) == [4, 3, 0]
+
+
+async def test_a_long_text_is_whole_where_there_is_room_and_cut_where_there_is_none() -> None:
+    async with TableApp().run_test(size=(60, 8)) as pilot:
+        table = pilot.app.query_one(RowTable)
+        table.set_rows([Row("a", (Span("n"), Span("1"), Span("softmax_reduce_pool")), ("", 1, ""))])
+        assert "softmax_reduce_pool" in table.render_line(1).text
+        await pilot.resize_terminal(34, 8)
+        await pilot.pause()
+        assert "…" in table.render_line(1).text
+
+
+async def test_a_cell_with_a_ground_of_its_own_keeps_it_under_the_cursor() -> None:
+    async with TableApp().run_test(size=(40, 8)) as pilot:
+        table = pilot.app.query_one(RowTable)
+        table.set_rows([Row("a", (Span("name", "mark on:warn"), Span("1"), Span("n")), ("", 1, ""))])
+        table.focus()
+        await pilot.pause()
+        grounds = {segment.style.bgcolor for segment in table.render_line(1) if segment.style}
+        assert {
+            palette_of(pilot.app).style(f"text on:{role}").bgcolor for role in ("warn", "cursor")
+        } <= grounds
 
 
 def test_unknown_values_sort_last_in_both_orders() -> None:
