@@ -34,7 +34,7 @@ async def measure(task: str, runs: int, home: Path) -> int:
     held = 0
     async with Services(LocalTransport(home / "device"), home / "cache", _ignore) as services:
         for number in range(runs):
-            request = EvaluationRequest(task=spec, cache=home / "cache")
+            request = EvaluationRequest(task=spec, secret=b"benchmark", cache=home / "cache")
             found = await Evaluation(request, services, _ignore).run()
             statistics = found.series.statistics
             low, high = statistics.speedup_ci95

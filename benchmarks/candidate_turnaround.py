@@ -61,7 +61,11 @@ class Comparison:
     async def warm(self, services: Services, name: str) -> float:
         """Judge one candidate in the warm services; return the seconds it took."""
         request = EvaluationRequest(
-            task=self._task, candidate_text=self.candidate(name), policy=_policy(), cache=self._home / "cache"
+            task=self._task,
+            secret=b"benchmark",
+            candidate_text=self.candidate(name),
+            policy=_policy(),
+            cache=self._home / "cache",
         )
         begin_s = time.monotonic()
         found = await Evaluation(request, services, _ignore).run()

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 import click
 
 from edgelab import __version__
-from edgelab.commands.context import Session
-from edgelab.errors import EdgeLabError, ExitCode
+from edgelab.commands.context import Session, error_object, show_error
+from edgelab.errors import EdgeLabError, ExitCode, UsageError
 
 _COMMANDS = {
     "demo": "edgelab.commands.demo:demo",
@@ -43,7 +43,9 @@ class _LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=_LazyGroup, invoke_without_command=True)
+@click.group(
+    cls=_LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.option("--home", metavar="DIR", help="Data folder (default: EDGELAB_HOME, else the platform's).")
 @click.version_option(__version__, prog_name="edgelab")
 @click.pass_context
@@ -51,6 +53,10 @@ def cli(ctx: click.Context, home: str | None) -> None:
     """EdgeLab, the control room of a physical edge lab. Without a command: the app."""
     ctx.obj = Session.open(home)
     if ctx.invoked_subcommand is None:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise UsageError(
+                "The app needs a terminal.", advice="Without one: edgelab demo --headless, edgelab run."
+            )
         from edgelab.app import run_app
 
         run_app(ctx.obj.home)
@@ -58,19 +64,19 @@ def cli(ctx: click.Context, home: str | None) -> None:
 
 def main(args: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its status; errors are one message, tracebacks go to the log."""
-    session = click.Context(cli)
     try:
-        with session:
-            status = cli.main(args, prog_name="edgelab", standalone_mode=False)
+        status = cli.main(args, prog_name="edgelab", standalone_mode=False)
     except click.exceptions.Exit as request:
         status = request.exit_code
     except click.ClickException as error:
+        if "--json" in (sys.argv if args is None else args):
+            click.echo(error_object("edgelab.error/1", error.format_message(), "See --help."))
         error.show()
         status = ExitCode.USAGE
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         status = ExitCode.INTERRUPTED
     except EdgeLabError as error:
-        click.echo(f"edgelab: {error}", err=True)
+        show_error(error.message, error.advice)
         status = error.exit_code
     sys.exit(int(status or 0))

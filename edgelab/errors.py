@@ -58,6 +58,12 @@ class NotReadyError(EdgeLabError):
     exit_code = ExitCode.NOT_READY
 
 
+class RunLost(EdgeLabError):
+    """A run's process ended without a verdict; what it recorded is kept and it can be resumed."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+
 class TaskError(EdgeLabError):
     """A task cannot be used: its file raises, lacks a part, or gives unusable tensors."""
 

@@ -52,12 +52,13 @@ class StepProgress(EventBody, frozen=True, kw_only=True, tag="step_progress"):
 
 
 class StepFinished(EventBody, frozen=True, kw_only=True, tag="step_finished"):
-    """A step ended; `summary` is one line for people."""
+    """A step ended; `summary` is one line for people. `stopped` tells a stop on request from a failure."""
 
     step: Step
     ok: bool
     elapsed_s: float
     summary: str = ""
+    stopped: bool = False
 
 
 class LogLine(EventBody, frozen=True, kw_only=True, tag="log"):

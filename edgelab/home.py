@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -49,8 +52,26 @@ class Home(msgspec.Struct, frozen=True):
         """Tracebacks and logs of the commands and of the app."""
         return self.root / "logs"
 
+    def secret(self) -> bytes:
+        """Return this home's secret, made on first use and readable by its owner only.
+
+        What candidates must not know in advance is derived from it. Raises OSError when it cannot be written.
+        """
+        path = self.root / "secret"
+        if not path.exists():
+            # Written whole before it gets its name: of several first users one wins, and all read the same.
+            descriptor, temporary = tempfile.mkstemp(dir=self.root, prefix=".secret-")
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(secrets.token_bytes(32))
+            with contextlib.suppress(FileExistsError):
+                os.link(temporary, path)
+            Path(temporary).unlink()
+        return path.read_bytes()
+
     def ensure(self) -> Home:
         """Create the folders. Raises OSError when the place cannot be written."""
-        for folder in (self.root, self.blobs, self.runs, self.cache, self.logs):
+        # Candidates, references and logs of a lab are nobody else's business on a shared machine.
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self.blobs, self.runs, self.cache, self.logs):
             folder.mkdir(parents=True, exist_ok=True)
         return self

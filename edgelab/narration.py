@@ -39,14 +39,16 @@ def narrate(body: AnyEvent) -> tuple[str, str, str] | None:
 
 
 def _step(body: StepFinished) -> tuple[str, str, str]:
-    outcome = "done" if body.ok else "failed"
+    outcome = "done" if body.ok else "stopped" if body.stopped else "failed"
     text = f"{body.step} {outcome} after {fmt.elapsed(body.elapsed_s)}"
-    return "info" if body.ok else "error", "run", f"{text}: {body.summary}" if body.summary else text
+    level = "info" if body.ok else "warning" if body.stopped else "error"
+    return level, "run", f"{text}: {body.summary}" if body.summary else text
 
 
 def _seed(body: SeedVerified) -> tuple[str, str, str]:
     if not body.ok:
-        return "error", "verify", f"{body.role}, seed {body.seed}: {body.message or 'outputs differ'}"
+        error = "" if body.max_abs_error is None else f" by up to {body.max_abs_error:.2g}"
+        return "error", "verify", f"{body.role}, seed {body.seed}: outputs differ{error}"
     error = "" if body.max_abs_error is None else f", largest error {body.max_abs_error:.2g}"
     tolerated = "" if body.tolerated is None else f" of {body.tolerated:.2g} tolerated"
     return "info", "verify", f"{body.role}, seed {body.seed}: equal{error}{tolerated}"

@@ -32,13 +32,24 @@ def speedup(ratio: float | None) -> str:
     return f"{ratio:.{decimals}f}×"
 
 
+def measured_speedup(ratio: float | None, bounds: tuple[float, float] | None) -> str:
+    """Return a speed-up with as many decimals as `interval` shows of its bounds: `1.003×` in `[1.002, 1.005]`."""
+    if ratio is None or bounds is None or _interval_decimals(*bounds) == 2:
+        return speedup(ratio)
+    return f"{ratio:.3f}×"
+
+
 def interval(bounds: tuple[float, float] | None) -> str:
     """Return a 95 % interval such as `[1.30, 1.32]`, with a third decimal where it is narrow."""
     if bounds is None:
         return UNKNOWN
     low, high = bounds
-    decimals = 3 if abs(high - low) < 0.02 and abs(high) < 10 else 2
+    decimals = _interval_decimals(low, high)
     return f"[{low:.{decimals}f}, {high:.{decimals}f}]"
+
+
+def _interval_decimals(low: float, high: float) -> int:
+    return 3 if abs(high - low) < 0.02 and abs(high) < 10 else 2
 
 
 def share(value: float | None) -> str:

@@ -340,3 +340,45 @@ def test_the_core_never_imports_textual() -> None:
 def test_run_app_returns_the_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EdgeLabApp, "run", lambda app: app.exit())
     assert run_app(Home(tmp_path)) == 0
+
+
+async def test_results_are_filtered_sorted_and_told_in_detail(tmp_path: Path) -> None:
+    app = app_over(tmp_path, ui_data.finished(), ui_data.failed(), ui_data.unstable(), watch=False)
+    fixed(app).store.measured.append(ui_data.UNSTABLE)
+    async with app.run_test(size=(160, 48)) as pilot:
+        await pilot.press("5")
+        table = app.screen.query_one(RowTable)
+        await until(pilot, lambda: table.total == 5)
+        assert shows(app, "≈ unstable")
+        assert shows(app, "not counted")
+        assert shows(app, "no speed-up is reported")
+        await pilot.press("slash", *"paired", "enter")
+        assert (table.shown, table.key) == (1, "260829-soft1")
+        await until(pilot, lambda: shows(app, "quality    paired"))
+        await pilot.press("escape", "s", "s", "s", "S")
+        assert table.sorted_by == "by speed-up ↓"
+        await pilot.press("home")
+        await until(pilot, lambda: table.key == "260829-deq01")
+        # What does not count is never among the fastest.
+        await pilot.press("end")
+        await until(pilot, lambda: table.key in ("260829-wob01", "260829-bad01"))
+
+
+async def test_results_run_the_task_and_candidate_of_a_row_again(tmp_path: Path) -> None:
+    app = app_over(tmp_path, ui_data.failed(), watch=False)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("5")
+        await until(pilot, lambda: app.screen.query_one(RowTable).total > 0)
+        await pilot.press("r")
+        await until(pilot, lambda: fixed(app).asked == [("again", "260829-bad01")])
+        await until(pilot, lambda: runner_has(app, "alive"))
+
+
+async def test_the_detail_is_laid_out_for_the_width_it_has(tmp_path: Path) -> None:
+    app = app_over(tmp_path)
+    async with app.run_test(size=(160, 48)) as pilot:
+        await pilot.press("2")
+        # The note at the right end of the heading was cut off when the width was that of another layout.
+        await until(pilot, lambda: shows(app, "─ L1-001"))
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: shows(app, "─ L1-001"))

@@ -95,6 +95,20 @@ def test_age(seconds: float | None, text: str) -> None:
     assert fmt.age(seconds) == text
 
 
+@pytest.mark.parametrize(
+    ("ratio", "bounds", "shown"),
+    [
+        (1.0034, (1.002, 1.005), "1.003×"),
+        (1.3, (1.2, 1.4), "1.30×"),
+        (12.0, (11.9999, 12.0001), "12.0×"),
+        (None, None, "—"),
+        (1.5, None, "1.50×"),
+    ],
+)
+def test_a_measured_speedup_has_the_decimals_of_its_interval(ratio, bounds, shown) -> None:
+    assert fmt.measured_speedup(ratio, bounds) == shown
+
+
 def test_shares_and_percentages() -> None:
     assert fmt.share(0.052) == "5.2 %"
     assert fmt.share(1.5) == "150 %"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from pathlib import Path
 
 import msgspec
 
-from edgelab.bench.storage import write_atomically
+from edgelab.bench.storage import file_digest, write_atomically
 from edgelab.kernel.build_protocol import BuildReply, BuildRequest, HostTarget
 from edgelab.kernel.build_service import BuildService
 from edgelab.kernel.program import KernelProgram
@@ -32,7 +33,8 @@ class ArtefactCache:
     """Builds through a build service and keeps the replies under `folder`.
 
     The key covers the program text, the parameters' content, the target, and the versions of TVM and of
-    this cache's format, so nothing stale is ever returned; a library that vanished is built again.
+    this cache's format, so nothing stale is ever returned; a library that vanished or is damaged is built
+    again.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -49,7 +51,7 @@ class ArtefactCache:
         """Return the artefact of `request`; raises `EvaluationFailure` when the program does not build."""
         key = _key(program, request, params_digest, host)
         entry = self._folder / f"{key}.json"
-        known = self._find(entry)
+        known = await asyncio.to_thread(self._find, entry)
         if known is not None:
             return Artefact(program=program.digest, reply=known, cached=True)
         reply = await service.build(request)
@@ -68,7 +70,15 @@ class ArtefactCache:
             reply = msgspec.json.decode(entry.read_bytes(), type=BuildReply)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
-        return reply if Path(reply.artefact_path).exists() else None
+        # A library that a crash or a full disk cut short would be blamed on its program.
+        return reply if _digest_of(Path(reply.artefact_path)) == reply.artefact_sha256 else None
+
+
+def _digest_of(path: Path) -> str | None:
+    try:
+        return file_digest(path)
+    except OSError:
+        return None
 
 
 def _key(program: KernelProgram, request: BuildRequest, params_digest: str, host: HostTarget) -> str:

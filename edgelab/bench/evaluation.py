@@ -12,13 +12,8 @@ from edgelab.bench.artefacts import Artefact, ArtefactCache
 from edgelab.bench.pairing import PairSeries, time_pairs
 from edgelab.bench.phases import Emit, PhaseClock
 from edgelab.bench.program_pair import ProgramPair
-from edgelab.bench.reference import (
-    RECHECK_SEED,
-    TIMING_SEED,
-    VERIFICATION_SEEDS,
-    ReferenceBundle,
-    prepare,
-)
+from edgelab.bench.reference import VERIFICATION_SEEDS, ReferenceBundle, prepare
+from edgelab.bench.secret_seeds import SecretSeeds
 from edgelab.bench.services import Services
 from edgelab.bench.storage import file_digest, write_atomically
 from edgelab.bench.tasks import TaskSpec
@@ -31,7 +26,6 @@ from edgelab.kernel import guard
 from edgelab.kernel.build_protocol import BuildRequest
 from edgelab.kernel.program import KernelProgram, ProgramOrigin
 
-_ALL_SEEDS = (*VERIFICATION_SEEDS, TIMING_SEED, RECHECK_SEED)
 _SLOWEST_RATIO = 50
 _SHORTEST_LIMIT_S = 5.0
 _BASELINE_LIMIT_S = 300.0
@@ -40,9 +34,13 @@ _UNKNOWN_MEMORY_BYTES = 4 << 30
 
 
 class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What to evaluate: a task, a candidate's TVMScript (None: the task's own import), and how to time it."""
+    """What to evaluate: a task, a candidate's TVMScript (None: the task's own import), and how to time it.
+
+    `secret` is the home's; the inputs that are timed and those of the check after timing come from it.
+    """
 
     task: TaskSpec
+    secret: bytes
     candidate_text: str | None = None
     policy: TimingPolicy = TimingPolicy()
     cache: Path
@@ -78,6 +76,7 @@ class Evaluation:
         self._request = request
         self._services = services
         self._emit = emit
+        self._seeds = SecretSeeds.derive(request.secret, request.task.digest)
         self.clock = PhaseClock(emit)
         self.progress = Progress()
 
@@ -114,7 +113,7 @@ class Evaluation:
             bundle = await prepare(
                 task,
                 self._request.cache,
-                seeds=_ALL_SEEDS,
+                seeds=(*VERIFICATION_SEEDS, self._seeds.timing, self._seeds.recheck),
                 time_limit_s=self._request.reference_limit_s,
                 on_log=lambda text: self._emit(LogLine(source="reference", text=text)),
             )
@@ -268,7 +267,7 @@ class Evaluation:
 
     async def _time(self, pair: ProgramPair, bundle: ReferenceBundle) -> PairSeries:
         with self.clock.step("time") as step:
-            inputs = await self._services.transport.put(bundle.inputs_path(TIMING_SEED))
+            inputs = await self._services.transport.put(bundle.inputs_path(self._seeds.timing))
 
             async def open_session(number: int) -> None:
                 await pair.load_for_timing(number, inputs)
@@ -281,7 +280,7 @@ class Evaluation:
     async def _recheck(self, pair: ProgramPair, bundle: ReferenceBundle) -> None:
         """A program that drifts after the checked calls is caught on inputs that it has not seen."""
         with self.clock.step("recheck") as step:
-            await self._check(pair, "candidate", bundle, RECHECK_SEED, _BASELINE_LIMIT_S)
+            await self._check(pair, "candidate", bundle, self._seeds.recheck, _BASELINE_LIMIT_S)
             step.summary = "outputs still right after timing"
 
 

@@ -16,6 +16,7 @@ from edgelab.bench.timing import PairStatistics
 from edgelab.bench.timing_policy import TimingPolicy
 from edgelab.drivers import worker_messages as messages
 from edgelab.events import DeviceSampled, PairsTimed
+from edgelab.results import Quality
 
 _SLOW_BLOCK_S = 0.05
 
@@ -62,7 +63,7 @@ async def time_pairs(
     begin_s = time.monotonic()
     for number in itertools.count():
         await open_session(number)
-        summary = await timing.session()
+        summary = await timing.session(number + 1)
         if policy.is_enough(summary, number + 1, time.monotonic() - begin_s):
             return timing.result(summary)
     raise AssertionError("unreachable: the sessions are endless")
@@ -80,8 +81,8 @@ class _Timing:
         self._parent_s: list[tuple[float, float]] = []
         self._plan: _Plan | None = None
 
-    async def session(self) -> PairStatistics:
-        """Warm up and time the pairs of one session; return the statistics over all sessions."""
+    async def session(self, number: int) -> PairStatistics:
+        """Warm up and time the pairs of session `number` (from 1); return the statistics over all sessions."""
         rough_s = await _warm_up(self._worker, self._policy, first_session=self._plan is None)
         # One plan for all sessions: a block must not change its length in the middle of a series.
         self._plan = plan = self._plan or _Plan.of(*rough_s, self._policy)
@@ -99,7 +100,9 @@ class _Timing:
         self._baseline_s += timed.b_s
         self._parent_s += timed.parent_s
         summary = PairStatistics.of(self._candidate_s, self._baseline_s)
-        self._emit(_event(timed, summary, self._policy, plan.calls))
+        # A quality that a few pairs seem to have would only flicker.
+        quality = summary.quality if self._policy.is_settled(summary, number) else "none"
+        self._emit(_event(timed, summary, self._policy, plan.calls, quality))
         self._emit(DeviceSampled(**msgspec.structs.asdict(await self._worker.sample())))
         return summary
 
@@ -149,7 +152,7 @@ async def _warm_up(worker: PairTimer, policy: TimingPolicy, *, first_session: bo
 
 
 def _event(
-    timed: messages.PairSeries, summary: PairStatistics, policy: TimingPolicy, calls: int
+    timed: messages.PairSeries, summary: PairStatistics, policy: TimingPolicy, calls: int, quality: Quality
 ) -> PairsTimed:
     return PairsTimed(
         candidate_s=tuple(timed.a_s),
@@ -164,5 +167,5 @@ def _event(
         rcv_candidate=summary.rcv_candidate,
         rcv_baseline=summary.rcv_baseline,
         rcv_speedup=summary.rcv_speedup,
-        quality=summary.quality,
+        quality=quality,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterator
@@ -41,8 +42,9 @@ class PhaseClock:
             yield scope
         except BaseException as error:
             took_s = self._add(name, begin_s)
-            summary = (str(error) or type(error).__name__).splitlines()[0]
-            self._emit(StepFinished(step=name, ok=False, elapsed_s=took_s, summary=summary))
+            stopped = isinstance(error, asyncio.CancelledError | KeyboardInterrupt)
+            summary = "" if stopped else (str(error) or type(error).__name__).splitlines()[0]
+            self._emit(StepFinished(step=name, ok=False, elapsed_s=took_s, summary=summary, stopped=stopped))
             raise
         took_s = self._add(name, begin_s)
         self._emit(StepFinished(step=name, ok=True, elapsed_s=took_s, summary=scope.summary))

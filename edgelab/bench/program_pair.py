@@ -62,12 +62,13 @@ class ProgramPair:
                     await self.worker.unload(role)
 
     def blamed(self, failure: EvaluationFailure) -> EvaluationFailure:
-        """Return the failure to report: one of the baseline is not held against the candidate."""
-        if not isinstance(failure, ProgramFailure) or failure.program != "baseline":
+        """Return the failure to report: one of the imported program is not held against a candidate."""
+        imported = self._artefacts["candidate"] == self._artefacts["baseline"]
+        if not isinstance(failure, ProgramFailure) or (failure.program != "baseline" and not imported):
             return failure
         return EvaluationFailure(
             FailureClass.INFRASTRUCTURE,
-            f"The baseline of {self._task} failed ({failure.failure_class}): {failure.message}",
+            f"The imported program of {self._task} failed ({failure.failure_class}): {failure.message}",
             detail=failure.detail,
-            advice="The candidate cannot be judged without it.",
+            advice="Nothing can be compared with it; run again, and if it fails again, leave this task out.",
         )

@@ -48,8 +48,13 @@ class TimingPolicy(msgspec.Struct, frozen=True):
         """Whether timing may stop: the quality holds with a narrow interval, or a cap is reached."""
         if self.is_capped(statistics, elapsed_s):
             return True
-        if statistics.pairs < self.min_pairs or sessions < self.min_sessions:
-            return False
+        return self.is_settled(statistics, sessions) and self._holds(statistics)
+
+    def is_settled(self, statistics: PairStatistics, sessions: int) -> bool:
+        """Whether there are enough pairs and sessions for the statistics to mean what they say."""
+        return statistics.pairs >= self.min_pairs and sessions >= self.min_sessions
+
+    def _holds(self, statistics: PairStatistics) -> bool:
         return statistics.quality != "none" and statistics.interval_half_width <= self.half_width
 
     def is_capped(self, statistics: PairStatistics, elapsed_s: float) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 import time
 import traceback
 from collections.abc import Iterator
@@ -11,8 +13,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from edgelab.errors import EdgeLabError, ExitCode
+from edgelab.errors import EdgeLabError, ExitCode, UsageError
 from edgelab.home import Home
+from edgelab.visible_text import visible
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -22,8 +25,13 @@ class Session(msgspec.Struct, frozen=True):
 
     @classmethod
     def open(cls, home: str | None) -> Session:
-        """Locate the home; nothing is created."""
-        return cls(Home.locate(home))
+        """Locate the home; nothing is created. Raises `UsageError` for a place that is no folder."""
+        found = Home.locate(home)
+        if found.root.exists() and not found.root.is_dir():
+            raise UsageError(
+                f"The data folder {found.root} is not a folder.", advice="Name another with --home."
+            )
+        return cls(found)
 
 
 pass_session = click.make_pass_decorator(Session)
@@ -42,6 +50,10 @@ def reporting(session: Session, *, as_json: bool = False, schema: str = "edgelab
         raise click.exceptions.Exit(int(error.exit_code)) from error
     except (click.ClickException, click.exceptions.Exit, click.Abort, KeyboardInterrupt):
         raise
+    except BrokenPipeError as error:
+        # Who reads our output (head, less) has seen enough. Python would complain once more at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(int(ExitCode.DONE)) from error
     except Exception as error:
         path = _log_traceback(session.home.logs)
         where = f"The traceback is in {path}." if path else "The traceback could not be written."
@@ -49,11 +61,23 @@ def reporting(session: Session, *, as_json: bool = False, schema: str = "edgelab
         raise click.exceptions.Exit(int(ExitCode.INTERNAL)) from error
 
 
+def error_object(schema: str, message: str, advice: str, **more: str) -> str:
+    """Return the JSON object that stands for an error where a command prints objects."""
+    return msgspec.json.encode(
+        {"schema": schema, **more, "error": {"message": message, "advice": advice}}
+    ).decode()
+
+
+def show_error(message: str, advice: str) -> None:
+    """Print an error on stderr as one message."""
+    text = f"{message[:1].upper()}{message[1:]} {advice}".rstrip()
+    click.echo(visible(f"edgelab: {text}"), err=True)
+
+
 def _show(message: str, advice: str, as_json: bool, schema: str) -> None:
     if as_json:
-        report = {"schema": schema, "error": {"message": message, "advice": advice}}
-        click.echo(msgspec.json.encode(report).decode())
-    click.echo(f"edgelab: {message} {advice}".rstrip(), err=True)
+        click.echo(error_object(schema, message, advice))
+    show_error(message, advice)
 
 
 def _log_traceback(folder: Path) -> Path | None:

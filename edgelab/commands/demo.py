@@ -32,7 +32,9 @@ def demo(session: Session, headless: bool, as_json: bool) -> None:
             session.home, RunSpec(task=task.name, device=device.name, backend=device.backend), task
         )
         if headless or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            result = follow_or_stop(session.home, run_id, lambda line: click.echo(line, err=True))
+            result = follow_or_stop(
+                session.home, run_id, lambda line: click.echo(line, err=True), as_json=as_json
+            )
             show_result(result, as_json=as_json)
             return
         from edgelab.app import run_app

@@ -61,8 +61,8 @@ _PARTS: tuple[tuple[str, Callable[[], str | None], bool, str, str], ...] = (
     ("apache-tvm", lambda: _package("apache-tvm"), True, "building programs", "pip install apache-tvm==0.27.0.post1"),
     ("apache-tvm-ffi pin", _ffi, True, "tuning (others segfault)", f"pip install apache-tvm-ffi=={TVM_FFI_PIN}"),
     ("C compiler", _compiler, True, "linking compiled programs", "apt-get install gcc"),
-    ("OpenCL driver", _opencl, False, "the OpenCL backend on this machine", "apt-get install pocl-opencl-icd"),
-    ("NVIDIA device", _nvidia, False, "the CUDA backend on this machine", ""),
+    ("OpenCL driver", _opencl, False, "OpenCL, once this version has an adapter for it", ""),
+    ("NVIDIA device", _nvidia, False, "CUDA, once this version has an adapter for it", ""),
     ("OpenSSH server", lambda: shutil.which("sshd", path="/usr/sbin:/usr/bin"), False,
      "the device tests against a real SSH server", "apt-get install openssh-server"),
 )  # fmt: skip
@@ -77,6 +77,7 @@ def doctor(session: Session, as_json: bool) -> None:
         parts = [
             Part(name, look(), needed, enables, advice) for name, look, needed, enables, advice in _PARTS
         ]
+        parts.append(_data_folder(session.home.root))
         ready = all(part.found for part in parts if part.needed)
         if as_json:
             report = {"schema": "edgelab.doctor/1", "home": str(session.home.root), "ready": ready}
@@ -84,9 +85,16 @@ def doctor(session: Session, as_json: bool) -> None:
         else:
             for part in parts:
                 click.echo(_line(part))
-            click.echo(f"data folder          {session.home.root}")
         if not ready:
             raise click.exceptions.Exit(int(ExitCode.NOT_READY))
+
+
+def _data_folder(root: Path) -> Part:
+    place = next((folder for folder in (root, *root.parents) if folder.exists()), root)
+    writable = place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+    return Part(
+        "data folder", str(root) if writable else None, True, "keeping results", f"make {root} writable"
+    )
 
 
 def _backends(ready: bool) -> dict[str, dict[str, object]]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable
+from typing import NoReturn
 
 import click
 
-from edgelab.commands.wording import event_line
-from edgelab.errors import ExitCode, NotReadyError
-from edgelab.events import RunFinished, RunInterrupted, StoredEvent
+from edgelab.commands.context import error_object
+from edgelab.commands.wording import Stream
+from edgelab.errors import ExitCode, RunLost
+from edgelab.events import RunFinished, RunInterrupted
 from edgelab.home import Home
 from edgelab.results import RunResult
 from edgelab.runs import control
 from edgelab.runs.folder import RunFolder
 from edgelab.store.reader import StoreReader
+from edgelab.visible_text import visible_block
 
 _POLL_S = 0.05
 _LOG_TAIL_LINES = 15
@@ -23,8 +27,9 @@ _LOG_TAIL_LINES = 15
 def follow(home: Home, run_id: str, show: Callable[[str], None], *, after: int = 0) -> RunResult | None:
     """Show a run's events until it ends; returns its verdict, None when it was interrupted.
 
-    Raises `NotReadyError` when the run's process died without a verdict.
+    Raises `RunLost` when the run's process died without a verdict.
     """
+    stream = Stream()
     with StoreReader(home.database) as reader:
         while True:
             # Liveness is asked before the events: what was written before death is then still read.
@@ -32,8 +37,8 @@ def follow(home: Home, run_id: str, show: Callable[[str], None], *, after: int =
             events = reader.events_after(after, run=run_id)
             for event in events:
                 after = event.id
-                if (line := event_line(event.body)) is not None:
-                    show(f"{_clock(event)} {line}")
+                if (line := stream.line(event)) is not None:
+                    show(line)
                 if isinstance(event.body, RunInterrupted):
                     return None
                 if isinstance(event.body, RunFinished):
@@ -44,29 +49,28 @@ def follow(home: Home, run_id: str, show: Callable[[str], None], *, after: int =
                 time.sleep(_POLL_S)
 
 
-def _clock(event: StoredEvent) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(event.time_s))
-
-
-def _lost(home: Home, run_id: str) -> NotReadyError:
+def _lost(home: Home, run_id: str) -> RunLost:
     log = RunFolder(home, run_id).log
     try:
         tail = log.read_text(errors="replace").splitlines()[-_LOG_TAIL_LINES:]
     except OSError:
         tail = []
-    said = "\n".join(["", *tail]) if tail else " It left no log."
-    return NotReadyError(
-        f"The process of run {run_id} ended without a verdict; its log is {log}.{said}\n",
+    said = f" Its last words ({log}):\n{visible_block(chr(10).join(tail))}\n" if tail else ""
+    return RunLost(
+        f"The process of run {run_id} ended without a verdict.{said}",
         advice=f"Go on with `edgelab runs resume {run_id}`.",
     )
 
 
-def follow_or_stop(home: Home, run_id: str, show: Callable[[str], None], *, after: int = 0) -> RunResult:
-    """Follow a run that this command started; ctrl-c stops the run, which stays resumable.
+def follow_or_stop(
+    home: Home, run_id: str, show: Callable[[str], None], *, after: int = 0, as_json: bool = False
+) -> RunResult:
+    """Follow a run that this command started; ctrl-c (or SIGTERM) stops the run, which stays resumable.
 
     Raises `click.exceptions.Exit` with status 4 after an interruption.
     """
     try:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         result = follow(home, run_id, show, after=after)
     except KeyboardInterrupt:
         click.echo("\nStopping the run ...", err=True)
@@ -74,9 +78,17 @@ def follow_or_stop(home: Home, run_id: str, show: Callable[[str], None], *, afte
             control.stop(home, run_id)
         result = None
     if result is None:
-        click.echo(f"Run {run_id} was interrupted. Go on with: edgelab runs resume {run_id}", err=True)
-        raise click.exceptions.Exit(int(ExitCode.INTERRUPTED))
+        end_interrupted(run_id, as_json=as_json)
     return result
+
+
+def end_interrupted(run_id: str, *, as_json: bool) -> NoReturn:
+    """Say that the run was interrupted and how to go on; end with status 4."""
+    message, advice = f"Run {run_id} was interrupted.", f"Go on with: edgelab runs resume {run_id}"
+    if as_json:
+        click.echo(error_object("edgelab.run/1", message, advice, run=run_id))
+    click.echo(f"{message} {advice}", err=True)
+    raise click.exceptions.Exit(int(ExitCode.INTERRUPTED))
 
 
 def exit_with(result: RunResult) -> None:

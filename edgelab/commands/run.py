@@ -67,7 +67,9 @@ def run(
             click.echo(f'{{"schema":"edgelab.run/1","run":"{run_id}"}}' if as_json else run_id)
             return
         click.echo(f"Run {run_id}; watch it elsewhere with: edgelab runs attach {run_id}", err=True)
-        result = follow_or_stop(session.home, run_id, lambda line: click.echo(line, err=True))
+        result = follow_or_stop(
+            session.home, run_id, lambda line: click.echo(line, err=True), as_json=as_json
+        )
         show_result(result, as_json=as_json)
 
 

@@ -8,13 +8,14 @@ import click
 import msgspec
 
 from edgelab.commands.context import Session, pass_session, reporting
-from edgelab.commands.following import follow, follow_or_stop
+from edgelab.commands.following import end_interrupted, follow, follow_or_stop
 from edgelab.commands.run import show_result
-from edgelab.commands.wording import event_line, result_text
+from edgelab.commands.wording import Stream, result_text
 from edgelab.quantities import speedup
 from edgelab.runs import control, launch
 from edgelab.store.reader import StoreReader
 from edgelab.store.records import RunRecord
+from edgelab.visible_text import visible
 
 _SHOWN_EVENTS = 200
 
@@ -54,7 +55,9 @@ def _line(run: RunRecord) -> str:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.created_s))
     verdict = run.result.verdict if run.result else ""
     ratio = speedup(run.result.speedup) if run.result and run.result.speedup else ""
-    return f"{run.id}  {when}  {run.state:<11} {verdict:<9} {ratio:<8} {run.device:<8} {run.task}".rstrip()
+    return visible(
+        f"{run.id}  {when}  {run.state:<11} {verdict:<9} {ratio:<8} {run.device:<8} {run.task}".rstrip()
+    )
 
 
 @runs.command("show")
@@ -73,9 +76,10 @@ def show_run(session: Session, run: str, as_json: bool) -> None:
             click.echo(msgspec.json.encode(report).decode())
             return
         click.echo(_line(record))
+        stream = Stream()
         for event in reader.events_tail(record.id, _SHOWN_EVENTS):
-            if (line := event_line(event.body)) is not None:
-                click.echo(f"{time.strftime('%H:%M:%S', time.localtime(event.time_s))} {line}")
+            if (line := stream.line(event)) is not None:
+                click.echo(line)
         if record.result is not None:
             click.echo(f"\n{result_text(record.result)}")
         elif record.state in ("lost", "interrupted"):
@@ -97,8 +101,7 @@ def attach(session: Session, run: str, as_json: bool) -> None:
             click.echo(f"\nDetached; run {run_id} goes on.", err=True)
             return
         if result is None:
-            click.echo(f"Run {run_id} was interrupted. Go on with: edgelab runs resume {run_id}", err=True)
-            return
+            end_interrupted(run_id, as_json=as_json)
         show_result(result, as_json=as_json)
 
 
@@ -129,5 +132,7 @@ def resume(session: Session, run: str, detach: bool, as_json: bool) -> None:
         if detach:
             click.echo(run_id)
             return
-        result = follow_or_stop(session.home, run_id, lambda line: click.echo(line, err=True), after=after)
+        result = follow_or_stop(
+            session.home, run_id, lambda line: click.echo(line, err=True), after=after, as_json=as_json
+        )
         show_result(result, as_json=as_json)

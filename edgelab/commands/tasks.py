@@ -42,11 +42,13 @@ def list_tasks(
             rows = [_row(spec) for spec in found]
             click.echo(msgspec.json.encode({"schema": "edgelab.tasks/1", "tasks": rows}).decode())
             return
-        for spec in found:
-            backends = ",".join(spec.backends)
-            click.echo(
-                f"{spec.id:<7} L{spec.level}  {backends:<17} {spec.family:<16} {spec.name:<34} {spec.title}"
-            )
+        rows = [
+            (spec.id, f"L{spec.level}", ",".join(spec.backends), spec.family, spec.name) for spec in found
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for spec, row in zip(found, rows, strict=True):
+            cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+            click.echo(f"{cells}  {spec.title}")
         click.echo(f"{len(found)} of {len(catalogue.specs)} tasks", err=True)
 
 
@@ -72,11 +74,14 @@ def show_task(session: Session, name: str, as_json: bool) -> None:
 @tasks.command("export")
 @click.argument("name")
 @click.option("--output", type=click.Path(path_type=Path), help="File to write (default: standard output).")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
 @pass_session
-def export_task(session: Session, name: str, output: Path | None) -> None:
+def export_task(session: Session, name: str, output: Path | None, force: bool) -> None:
     """Write task NAME's imported program as TVMScript: where a candidate starts from."""
     with reporting(session):
         spec = resolve(name, Catalogue.load(catalogue_root()))
+        if output is not None and output.exists() and not force:
+            raise UsageError(f"{output} is there already.", advice="--force writes over it.")
         cache = session.home.ensure().cache
         bundle = asyncio.run(
             prepare(spec, cache, seeds=VERIFICATION_SEEDS, on_log=lambda text: click.echo(text, err=True))

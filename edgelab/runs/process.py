@@ -17,6 +17,7 @@ from edgelab.drivers.local import LocalTransport
 from edgelab.errors import EdgeLabError, EvaluationFailure, ExitCode, FailureClass, NotReadyError
 from edgelab.events import Built, EventBody, LogLine, RunInterrupted, RunStarted
 from edgelab.home import Home
+from edgelab.lab.lease import Holder, lease
 from edgelab.results import RunResult
 from edgelab.runs import verdict
 from edgelab.runs.folder import RunFolder
@@ -78,12 +79,17 @@ class RunProcess:
         home = self._folder.home
         request = EvaluationRequest(
             task=self._task,
+            secret=home.secret(),
             candidate_text=self._spec.candidate_text,
             policy=self._spec.policy,
             cache=home.cache,
         )
-        transport = LocalTransport(home.cache / "devices" / self._spec.device, self._spec.device)
-        async with Services(transport, home.cache, self._emit) as services:
+        device_folder = home.cache / "devices" / self._spec.device
+        transport = LocalTransport(device_folder, self._spec.device)
+        async with (
+            lease(device_folder / "lease", self._folder.run_id, self._say_waiting),
+            Services(transport, home.cache, self._emit) as services,
+        ):
             for attempt in range(1, _ATTEMPTS + 1):
                 self._evaluation = evaluation = Evaluation(request, services, self._emit)
                 try:
@@ -96,6 +102,10 @@ class RunProcess:
                     name = self._folder.run_id, self._spec, self._task.name
                     return verdict.judged(*name, evaluation, found), found
         raise AssertionError("unreachable: the last attempt returns")
+
+    def _say_waiting(self, holder: Holder | None) -> None:
+        who = f"run {holder.run} (pid {holder.pid})" if holder else "another run"
+        self._emit(LogLine(level="warning", text=f"Waiting for {self._spec.device}, which {who} is using."))
 
     def _internal(self, error: Exception) -> EdgeLabError:
         internal = EdgeLabError(

@@ -49,6 +49,7 @@ class Recorder:
             self._record(result, found)
             text = f"The disk was full; the verdict was written into space kept for it. {error.message}"
             self._writer.append(self._folder.run_id, [LogLine(level="warning", text=text)])
+        self._folder.release_reserve()
 
     def _record(self, result: RunResult, found: Evaluated | None) -> None:
         measurement = None

@@ -77,23 +77,22 @@ def outcomes(measurements: Sequence[MeasurementRecord], runs: Sequence[RunRecord
         for row in measurements
     ]
     measured = {row.run for row in measurements}
-    for run in runs:
-        if run.result is not None and run.id not in measured:
-            failure = run.result.failure
-            found.append(
-                Outcome(
-                    run=run.id,
-                    task=run.task,
-                    device=run.device,
-                    backend=run.backend,
-                    simulated=run.simulated,
-                    verdict=run.result.verdict,
-                    when_s=run.finished_s or run.created_s,
-                    failure_class=failure.failure_class if failure else "",
-                    result=run.result,
-                )
-            )
+    found += [_unmeasured(run, run.result) for run in runs if run.result and run.id not in measured]
     return sorted(found, key=lambda outcome: outcome.when_s, reverse=True)
+
+
+def _unmeasured(run: RunRecord, result: RunResult) -> Outcome:
+    return Outcome(
+        run=run.id,
+        task=run.task,
+        device=run.device,
+        backend=run.backend,
+        simulated=run.simulated,
+        verdict=result.verdict,
+        when_s=run.finished_s or run.created_s,
+        failure_class=result.failure.failure_class if result.failure else "",
+        result=result,
+    )
 
 
 def outcome_rows(found: Sequence[Outcome], now_s: float) -> list[Row]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from edgelab import quantities as fmt
+from edgelab.results import Latency, RobustVariation
 from edgelab.screens.run_words import run_subject, state_span, task_name
 from edgelab.widgets.marks import bar
 from edgelab.widgets.plot import Curve, Plot
@@ -129,58 +130,50 @@ def _step_rest(step: StepView, alive: bool, room: int) -> Line:
     return [Span(said, "muted")] if 0 < len(said) <= room or room >= 30 else []
 
 
+class _Numbers(NamedTuple):
+    """The statistics of a run so far, or those of its verdict."""
+
+    latency: Latency
+    rcv: RobustVariation
+    speedup: float | None
+    bounds: tuple[float, float] | None
+    quality: str
+
+
+def _numbers(view: RunView) -> _Numbers | None:
+    timing, result = view.timing, view.result
+    if result is not None and result.speedup is not None:
+        said = "no quality" if result.quality == "none" else f"quality {result.quality}"
+        return _Numbers(result.latency_s, result.rcv, result.speedup, result.speedup_ci95, said)
+    if timing is None:
+        return None
+    return _Numbers(
+        Latency(timing.latency_candidate_s, timing.latency_baseline_s),
+        RobustVariation(timing.rcv_candidate, timing.rcv_baseline, timing.rcv_speedup),
+        timing.speedup,
+        timing.speedup_ci95,
+        "no quality yet" if timing.quality == "none" else f"quality {timing.quality}",
+    )
+
+
 def stats_lines(view: RunView, cells: int) -> list[Line]:
     """Return a heading and six lines of statistics; the verdict's numbers once there is one."""
-    timing, result = view.timing, view.result
-    final = result is not None and result.speedup is not None
-    quality = result.quality if final and result else timing.quality if timing else None
-    note = (
-        f"quality {quality}"
-        if quality and quality != "none"
-        else "no quality"
-        if final
-        else "no quality yet"
-        if timing
-        else ""
-    )
-    lines = [rule("Statistics", cells, note)]
-    if timing is None and not final:
-        return [
-            *lines,
-            [Span("No pair was timed." if result else "No pair is timed yet.", "faint")],
-            *_memory(view),
-        ]
-    rcv = result.rcv if final and result else None
-    latencies = result.latency_s if final and result else None
-    candidate = latencies.candidate if latencies else timing.latency_candidate_s if timing else None
-    baseline = latencies.baseline if latencies else timing.latency_baseline_s if timing else None
-    speedup = result.speedup if final and result else timing.speedup if timing else None
-    bounds = result.speedup_ci95 if final and result else timing.speedup_ci95 if timing else None
+    numbers = _numbers(view)
+    if numbers is None:
+        none = "No pair was timed." if view.result else "No pair is timed yet."
+        return [rule("Statistics", cells), [Span(none, "faint")], *_memory(view)]
+    latency, rcv = numbers.latency, numbers.rcv
+    # An unstable run's ratio is only what was reached; it must not look like a result.
+    counts = view.result is None or view.result.verdict == "ok"
     rows = (
-        (
-            "candidate",
-            fmt.latency(candidate),
-            rcv.candidate if rcv else timing and timing.rcv_candidate,
-            "candidate",
-        ),
-        (
-            "baseline",
-            fmt.latency(baseline),
-            rcv.baseline if rcv else timing and timing.rcv_baseline,
-            "baseline",
-        ),
-        (
-            "speed-up",
-            fmt.speedup(speedup),
-            rcv.speedup if rcv else timing and timing.rcv_speedup,
-            "text bold",
-        ),
+        ("candidate", fmt.latency(latency.candidate), rcv.candidate, "candidate"),
+        ("baseline", fmt.latency(latency.baseline), rcv.baseline, "baseline"),
+        ("speed-up", fmt.speedup(numbers.speedup), rcv.speedup, "text bold" if counts else "faint"),
     )
-    for name, value, variation, style in rows:
-        lines.append(_stat(name, value, style, f"rCV {fmt.share(variation)}"))
-    lines.append(_stat("95 %", fmt.interval(bounds), "text", "of the median"))
-    lines.append(_pairs(view))
-    return [fit(line, cells) for line in (*lines, *_memory(view))]
+    lines = [_stat(name, value, style, f"rCV {fmt.share(varied)}") for name, value, varied, style in rows]
+    lines += [_stat("95 %", fmt.interval(numbers.bounds), "text", "of the median"), _pairs(view)]
+    heading = rule("Statistics", cells, numbers.quality)
+    return [heading, *(fit(line, cells) for line in (*lines, *_memory(view)))]
 
 
 def _stat(name: str, value: str, style: str, rest: str) -> Line:

@@ -20,7 +20,7 @@ COLUMNS = (
     Column("Family", 13, priority=3),
     Column("Backends", 16, priority=4),
     Column("Best", 7, priority=2, right=True),
-    Column("Id", 6, priority=5),
+    Column("Id", 6, priority=5, extra=True),
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,7 +42,7 @@ class StoreReader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _query(self, sql: str, values: Sequence[Any] = ()) -> list[sqlite3.Row]:
+    def _query(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[sqlite3.Row]:
         try:
             if self._connection is None:
                 if not self._database.exists():
@@ -69,7 +69,9 @@ class StoreReader:
         return _run(rows[0]) if rows else None
 
     def find_run(self, prefix: str) -> RunRecord:
-        """Return the one run whose id begins with `prefix`; `last` names the newest.
+        """Return the one run whose id, or the part of it behind the date, begins with `prefix`.
+
+        `last` names the newest.
 
         Raises `UsageError` when there is none or more than one.
         """
@@ -78,13 +80,18 @@ class StoreReader:
             if not newest:
                 raise UsageError("There is no run yet.", advice="Start one with `edgelab run TASK`.")
             return newest[0]
-        rows = self._query("SELECT * FROM runs WHERE substr(id, 1, ?) = ? LIMIT 5", (len(prefix), prefix))
+        sql = """
+            SELECT * FROM runs WHERE substr(id, 1, :length) = :prefix OR substr(id, 8, :length) = :prefix
+            ORDER BY created_s DESC LIMIT 5
+        """
+        rows = self._query(sql, {"length": len(prefix), "prefix": prefix})
         if len(rows) == 1:
             return _run(rows[0])
         if not rows:
             near = ", ".join(run.id for run in self.runs(limit=3)) or "none yet"
             raise UsageError(f"There is no run {prefix!r}.", advice=f"Newest runs: {near}.")
-        raise UsageError(f"{prefix!r} names several runs: {', '.join(row['id'] for row in rows)}.")
+        names = ", ".join(row["id"] for row in rows)
+        raise UsageError(f"{prefix!r} names several runs: {names}.", advice="Name more of the id, or `last`.")
 
     def last_event_id(self) -> int:
         """Return the highest event id, 0 in an empty store."""

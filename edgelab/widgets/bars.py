@@ -119,7 +119,7 @@ class Banner(LinesPanel):
             return
         self._text, self._style = text, style
         self.display = bool(text)
-        cells = max(self.app.size.width - 6, 20)
+        cells = max(self.app.size.width - 4, 8)
         self.styles.height = max(len(wrap(text, cells)), 1)
         self.refresh_lines()
 

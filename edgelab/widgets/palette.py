@@ -6,9 +6,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rich.style import Style
+from textual.color import Color
 from textual.theme import Theme
 
 if TYPE_CHECKING:
+    from rich.color import Color as RichColor
     from textual.app import App
 
 DARK = "edgelab-dark"
@@ -147,8 +149,10 @@ class Palette:
         style = Style(**values)
         return style + Style.from_meta({"@click": action}) if action else style
 
-    def _colour(self, role: str) -> str:
-        return self._variables[_ROLES[role]][:7]
+    def _colour(self, role: str) -> RichColor:
+        value = self._variables[_ROLES[role]]
+        # Themes may say `#rrggbb`, `#rrggbbaa`, or `ansi_blue`: a colour of the terminal's own.
+        return Color.parse(value[:7] if value.startswith("#") else value).rich_color
 
 
 @lru_cache(maxsize=8)

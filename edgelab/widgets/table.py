@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """A column of `cells`; the lowest `priority` number stays longest. `grow` takes what room is left."""
+    """A column of `cells`; the lowest `priority` number stays longest. `grow` takes what room is left.
+
+    An `extra` column is left out where others would be cut: what it says is told elsewhere too.
+    """
 
     title: str
     cells: int
     priority: int = 1
     right: bool = False
     grow: bool = False
+    extra: bool = False
 
 
 class Row(NamedTuple):
@@ -68,6 +72,9 @@ def visible_columns(
         if used() <= cells or len(chosen) == 1:
             break
         chosen.discard(index)
+    lacking = sum(max(need - columns[index].cells, 0) for index, need in enumerate(needed) if index in chosen)
+    if lacking > cells - used() and not all(columns[index].extra for index in chosen):
+        chosen -= {index for index in chosen if columns[index].extra}
     spare = max(cells - used(), 0)
     growing = [index for index in sorted(chosen) if columns[index].grow]
     widths = {index: columns[index].cells for index in chosen}

@@ -117,15 +117,53 @@ def test_doctor_without_a_compiler_is_not_ready(tmp_path):
     assert "apt-get install gcc" in done.stdout
 
 
-def test_home_that_cannot_be_written_is_one_message(tmp_path):
+@pytest.mark.parametrize("command", [["run", "softmax_attn_deit"], ["runs", "list"], ["doctor"]])
+def test_a_home_that_is_no_folder_is_one_message(tmp_path, command):
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
-    done = subprocess.run(
-        [sys.executable, "-m", "edgelab", "--home", str(blocked), "run", "softmax_attn_deit"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == ExitCode.NOT_READY
-    assert str(blocked) in done.stderr
+    done = start(["--home", str(blocked), *command])
+    assert done.returncode == ExitCode.USAGE
+    assert f"{blocked} is not a folder" in done.stderr
     assert "--home" in done.stderr
+
+
+def test_a_home_that_cannot_be_written_is_one_message(tmp_path):
+    done = start(["--home", "/proc/edgelab", "run", "softmax_attn_deit"])
+    assert done.returncode == ExitCode.NOT_READY
+    assert "/proc/edgelab cannot be written" in done.stderr
+
+
+def test_the_app_without_a_terminal_says_what_to_use():
+    done = start([])
+    assert done.returncode == ExitCode.USAGE
+    assert "needs a terminal" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
+    command = f"{sys.executable} -m edgelab --home {tmp_path} tasks show squeezenet1_1_224 | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+    assert done.returncode == 0
+    assert not (tmp_path / "logs").exists()
+
+
+def test_usage_errors_are_objects_too_with_json():
+    done = start(["run", "--json"])
+    assert done.returncode == ExitCode.USAGE
+    assert "Missing argument" in msgspec.json.decode(done.stdout)["error"]["message"]
+
+
+def test_export_does_not_write_over_a_file(edgelab, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("hours of work")
+    done = edgelab("tasks", "export", "softmax_attn_deit", "--output", str(path))
+    assert done.returncode == ExitCode.USAGE
+    assert "--force" in done.stderr
+    assert path.read_text() == "hours of work"
+
+
+def start(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "edgelab", *arguments]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)

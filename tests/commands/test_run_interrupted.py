@@ -8,10 +8,11 @@ import sqlite3
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from edgelab.errors import ExitCode
-from edgelab.events import STEPS, RunFinished, RunStarted
+from edgelab.events import STEPS, LogLine, RunFinished, RunStarted, StepFinished
 from edgelab.runs import control
 from edgelab.runs.folder import RunFolder
 from tests.support import candidates
@@ -72,7 +73,7 @@ def test_kill_9_of_the_run_process_loses_nothing_and_resume_finishes_it(cli):
         before = reader.events_after(0)
     os.kill(pid, signal.SIGKILL)
     _, stderr = process.communicate(timeout=60)
-    assert process.returncode == ExitCode.NOT_READY
+    assert process.returncode == ExitCode.INTERRUPTED
     assert f"edgelab runs resume {run}" in stderr
     wait_for(lambda: nothing_is_left(cli))
     with cli.reader() as reader:
@@ -209,3 +210,44 @@ def test_a_run_killed_between_journal_and_store_is_completed_without_measuring_a
         events = [event.body for event in reader.events_after(0)]
     assert sum(isinstance(body, RunStarted) for body in events) == 1
     assert sum(isinstance(body, RunFinished) for body in events) == 1
+
+
+def test_sigterm_stops_the_run_like_ctrl_c_and_json_says_so(cli):
+    process = cli.start("run", str(candidates.TINY), "--json")
+    run = cli.wait_for_event("step_started", step="time")
+    process.terminate()
+    stdout, _ = process.communicate(timeout=60)
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert msgspec.json.decode(stdout)["run"] == run
+    assert cli("runs", "attach", run).returncode == ExitCode.INTERRUPTED
+    with cli.reader() as reader:
+        finished = [event.body for event in reader.events_after(0) if isinstance(event.body, StepFinished)]
+    assert finished[-1].stopped
+    wait_for(lambda: nothing_is_left(cli))
+
+
+def test_two_runs_on_one_device_do_not_overlap(cli):
+    ids = [cli("run", str(candidates.TINY), "--detach").stdout.strip() for _ in range(2)]
+    wait_for(lambda: not any(control.is_alive(cli.home, run) for run in ids))
+    with cli.reader() as reader:
+        assert all(reader.run(run).result.correct for run in ids)
+        said = [event.body.text for event in reader.events_after(0) if isinstance(event.body, LogLine)]
+        times = sorted(
+            (step.started_s, step.started_s + step.elapsed_s)
+            for run in ids
+            for step in reader.steps(run)
+            if step.name == "time"
+        )
+    assert times[0][1] <= times[1][0]
+    assert any("Waiting for local, which run" in text for text in said)
+
+
+def test_a_damaged_cached_library_is_built_again(tmp_path):
+    cli = Cli(tmp_path / "home")
+    assert cli("run", str(candidates.TINY)).returncode in (ExitCode.DONE, ExitCode.NOT_READY)
+    for library in (cli.home.cache / "artefacts" / "libraries").glob("*.so"):
+        content = library.read_bytes()
+        library.unlink()
+        library.write_bytes(content[:3000])
+    done = cli("run", str(candidates.TINY), "--json")
+    assert '"correct":true' in done.stdout

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from edgelab.app import EdgeLabApp
-from edgelab.errors import NotReadyError
+from edgelab.bench.tasks import TaskSpec
+from edgelab.errors import NotReadyError, UsageError
 from edgelab.events import RunStarted, StepStarted
 from edgelab.home import Home
 from edgelab.runs.folder import RunFolder
 from edgelab.runs.spec import RunSpec
 from edgelab.screens.live_sources import LiveSources
 from edgelab.screens.run_feed import RunFeed
+from edgelab.screens.sources import PairSeries
+from edgelab.store.blobs import BlobStore
 from edgelab.store.records import RunRecord
 from edgelab.store.writer import StoreWriter
 from tests.support.ui import until
@@ -83,3 +87,58 @@ async def test_the_app_shows_a_damaged_store_as_a_banner(tmp_path: Path) -> None
                 "Cannot read the store" in "\n".join(s.text for s in app.screen._compositor.render_strips())
             ),
         )
+
+
+def recorded_launches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[RunSpec, str]]:
+    """Record what would be launched, instead of starting processes."""
+    asked: list[tuple[RunSpec, str]] = []
+
+    def launched(home: Home, spec: RunSpec, task: TaskSpec) -> str:
+        asked.append((spec, task.name))
+        return "261201-new01"
+
+    monkeypatch.setattr("edgelab.runs.launch.launch", launched)
+    return asked
+
+
+def test_a_run_with_a_candidate_carries_its_text_and_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = recorded_launches(monkeypatch)
+    sources = LiveSources(Home(tmp_path))
+    file = tmp_path / "kernel.py"
+    file.write_text("# one")
+    task, device = sources.tasks()[0], sources.devices()[0]
+    assert sources.launch(task, device, sources.candidate(str(file))) == "261201-new01"
+    assert sources.launch(task, device) == "261201-new01"
+    (with_file, name), (own, _) = asked
+    assert (with_file.candidate_text, with_file.candidate_path, name) == ("# one", str(file), task.name)
+    assert (own.candidate_text, own.candidate_path) == (None, "")
+
+
+def test_a_run_again_reads_the_candidate_file_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = recorded_launches(monkeypatch)
+    home = Home(tmp_path / "home").ensure()
+    sources = LiveSources(home)
+    file = tmp_path / "kernel.py"
+    file.write_text("# two")
+    name = sources.tasks()[0].name
+    earlier = RunSpec(task=name, device="local", candidate_text="# one", candidate_path=str(file))
+    RunFolder(home, RUN).create(earlier)
+    assert sources.again(RUN) == "261201-new01"
+    assert asked == [(msgspec.structs.replace(earlier, candidate_text="# two"), name)]
+    file.unlink()
+    with pytest.raises(UsageError, match=r"kernel\.py cannot be read: No such file"):
+        sources.again(RUN)
+    with pytest.raises(UsageError, match="gone1"):
+        sources.again("261201-gone1")
+
+
+def test_a_series_is_read_from_its_blob_and_a_lost_or_damaged_one_is_none(tmp_path: Path) -> None:
+    home = Home(tmp_path).ensure()
+    sources = LiveSources(home)
+    digest = BlobStore(home.blobs).put(b'{"candidate_s":[1.0,2.0],"baseline_s":[3.0,4.0]}')
+    assert sources.series(digest) == PairSeries((1.0, 2.0), (3.0, 4.0))
+    assert sources.series("0" * 64) is None
+    assert sources.series("") is None
+    assert sources.series(BlobStore(home.blobs).put(b"not json")) is None

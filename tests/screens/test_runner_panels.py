@@ -180,3 +180,8 @@ def test_a_hostile_message_is_shown_and_not_obeyed(cells: int) -> None:
         assert all(span.text.isprintable() for line in lines for span in line)
     assert all(width(line) <= cells for line in verdict_lines(snapshot, cells, 30))
     assert "[red]x[/red]" in text_of(verdict_lines(snapshot, 158, 30))
+
+
+def test_the_ratio_of_an_unstable_run_is_not_dressed_as_a_result() -> None:
+    spans = [span for line in stats_lines(snapshot_of(ui_data.unstable()).view, 60) for span in line]
+    assert [span.style for span in spans if span.text == "1.29×"] == ["faint"]

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from edgelab.app import EdgeLabApp
+from edgelab.screens.device_card import HostHistory
 from edgelab.screens.lab import LabScreen
 from tests.support import ui_data
 from tests.support.ui import app_over, fixed, until
@@ -72,11 +74,13 @@ def test_lab_with_a_run_under_way(snap_compare, tmp_path: Path, size) -> None:  
     fixed(app).store.measured.append(ui_data.UNSTABLE)
 
     async def run(pilot: Pilot[None]) -> None:
+        await settled("120/400")(pilot)
         screen = app.screen
         assert isinstance(screen, LabScreen)
-        screen._clocks.extend(ui_data.CLOCKS_HZ)
-        screen._loads.extend(ui_data.LOADS_PERCENT)
-        await settled("120/400", "4", "1")(pilot)
+        # Sampled once by now, and not again for an hour: a fixed history takes the place of that sample.
+        screen._history = HostHistory(ui_data.HOST, ui_data.CLOCKS_HZ, ui_data.LOADS_PERCENT)
+        screen._show()
+        await pilot.pause()
 
     assert snap_compare(app, run_before=run, terminal_size=size)
 
@@ -85,6 +89,17 @@ def test_lab_with_a_run_under_way(snap_compare, tmp_path: Path, size) -> None:  
 @pytest.mark.parametrize("state", RUNS)
 def test_runner(snap_compare, tmp_path: Path, size, state: str) -> None:  # type: ignore[no-untyped-def]
     assert snap_compare(app_over(tmp_path, RUNS[state]()), run_before=settled("Verdict"), terminal_size=size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x48"])
+def test_candidate_dialog(snap_compare, tmp_path: Path, size) -> None:  # type: ignore[no-untyped-def]
+    async def run(pilot: Pilot[None]) -> None:
+        await settled("not measured yet", "2")(pilot)
+        await settled("Candidate for", "c")(pilot)
+        pilot.app.screen.query_one(Input).value = "/no/such/folder/kernel.py"
+        await settled("No such file", "enter")(pilot)
+
+    assert snap_compare(app_over(tmp_path), run_before=run, terminal_size=size)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x48"])

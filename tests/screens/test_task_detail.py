@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from edgelab.bench.tasks import Catalogue, catalogue_root
 from edgelab.screens.task_detail import COLUMNS, best_by_task, task_lines, task_rows
 from edgelab.widgets.spans import text_of
+from edgelab.widgets.table import needed_cells, visible_columns
 from tests.support import ui_data
 
 
@@ -37,3 +39,11 @@ def test_the_detail_tells_provenance_constants_best_and_source() -> None:
 
 def test_a_task_that_was_never_measured_says_so() -> None:
     assert "not measured yet" in text_of(task_lines(ui_data.TASKS[0], None, "x = 1", ui_data.NOW_S, 80))
+
+
+def test_no_family_and_no_name_of_the_suite_is_cut_at_160_columns() -> None:
+    rows = task_rows(list(Catalogue.load(catalogue_root()).specs), {})
+    needed = needed_cells(rows, len(COLUMNS))
+    # The list is 89 cells wide there, three of them the cursor's mark and the scroll bar.
+    widths = dict(visible_columns(COLUMNS, 86, needed))
+    assert all(widths[index] >= needed[index] for index in (0, 2))

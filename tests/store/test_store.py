@@ -134,6 +134,7 @@ def test_find_run_takes_a_unique_beginning(writer, reader):
         writer.create_run(a_run(run_id, created_s=created_s))
     assert reader.find_run("261201-abc").id == "261201-abc"
     assert reader.find_run("last").id == "261201-abd"
+    assert reader.find_run("abc").id == "261201-abc"
     with pytest.raises(UsageError, match="several runs"):
         reader.find_run("261201-ab")
     with pytest.raises(UsageError, match="no run 'zz'"):

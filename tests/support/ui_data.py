@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from statistics import median
 
-from edgelab.bench.tasks import TaskSpec
 from edgelab.events import (
     Built,
     DeviceSampled,
@@ -27,11 +25,12 @@ from edgelab.lab.host import HostState
 from edgelab.lab.inventory import Device
 from edgelab.results import BaselineInfo, Failure, Latency, RobustVariation, RunResult
 from edgelab.store.records import MeasurementRecord, RunRecord, RunState, StepRecord
+from tests.support.ui_catalogue import TASK as TASK
+from tests.support.ui_catalogue import TASKS as TASKS
 
 NOW_S = 1_788_000_000.0
 """The time in all fixed data: 2026-08-29 10:40:00 UTC."""
 
-TASK = "pw_expand_mnv2"
 MIB = 1 << 20
 GIB = 1 << 30
 
@@ -53,61 +52,6 @@ HOST = HostState(
 )
 
 LOCAL = Device(name="local", profile="linux-x86_64", backend="llvm", title="This machine")
-
-
-OPERATOR_CLASSES = {
-    "conv": "conv",
-    "pointwise": "conv",
-    "depthwise": "depthwise",
-    "reduction": "reduction",
-    "gemm": "dense",
-}
-
-
-def task(name: str, id: str, level: int, family: str, title: str, **constants: int) -> TaskSpec:
-    return TaskSpec(
-        name=name,
-        id=id,
-        level=level,
-        family=family,
-        title=title,
-        domains="MEA",
-        operator_class=OPERATOR_CLASSES.get(family, "composite"),
-        provenance="torchvision mobilenetv2.py features.2",
-        adapted="batch 1",
-        path=Path(__file__).parent / "ui_tasks" / "pointwise.py",
-        constants=constants,
-    )
-
-
-TASKS = (
-    task("stem_conv_mnv2", "L1-001", 1, "conv", "Stem convolution", HEIGHT=224, WIDTH=224),
-    task("dw3x3_mnv2", "L1-014", 1, "depthwise", "Depthwise convolution 3 x 3", IN_CHANNELS=96),
-    task(
-        TASK,
-        "L1-028",
-        1,
-        "pointwise",
-        "Pointwise convolution",
-        IN_CHANNELS=16,
-        OUT_CHANNELS=96,
-        HEIGHT=112,
-        WIDTH=112,
-    ),
-    task("softmax_vocab_32k", "L1-061", 1, "reduction", "Softmax over a vocabulary", WIDTH=32000),
-    task(
-        "dequant_matmul_2048x5632",
-        "L1-092",
-        1,
-        "gemm",
-        "int8 dequantise and matmul",
-        IN_CHANNELS=2048,
-        OUT_CHANNELS=5632,
-    ),
-    task("inverted_residual_mnv2", "L2-004", 2, "mobile", "MobileNetV2 inverted residual", IN_CHANNELS=24),
-    task("fire_squeezenet", "L2-019", 2, "mobile", "SqueezeNet fire block", OUT_CHANNELS=16),
-    task("squeezenet1_1", "L3-002", 3, "vision", "SqueezeNet 1.1, whole", HEIGHT=224, WIDTH=224),
-)
 
 
 class Script:
@@ -441,5 +385,5 @@ UNSTABLE = measurement(
     pairs=400,
 )
 
-CLOCKS_HZ = [3.47e9 - (index % 11 == 0) * 0.06e9 for index in range(110)]
-LOADS_PERCENT = [30.0 + 40.0 * (index % 40 > 25) + index % 7 for index in range(110)]
+CLOCKS_HZ = tuple(3.47e9 - (index % 11 == 0) * 0.06e9 for index in range(110))
+LOADS_PERCENT = tuple(30.0 + 40.0 * (index % 40 > 25) + index % 7 for index in range(110))

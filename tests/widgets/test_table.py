@@ -63,6 +63,12 @@ def test_room_goes_to_cut_columns_first_and_then_to_those_that_grow() -> None:
     assert visible_columns(COLUMNS, 28, [99, 99, 99]) == [(0, 8), (1, 6), (2, 10)]
 
 
+def test_an_extra_column_gives_way_where_others_would_be_cut() -> None:
+    columns = (*COLUMNS, Column("Id", 4, 5, extra=True))
+    assert [index for index, _ in visible_columns(columns, 40, [8, 6, 14])] == [0, 1, 2, 3]
+    assert visible_columns(columns, 38, [8, 6, 17, 4]) == [(0, 11), (1, 6), (2, 17)]
+
+
 def test_the_widest_text_of_each_column_is_found() -> None:
     rows = [Row("a", (Span("日本"), Span("ab")), ("", "")), Row("b", (Span("x"), Span("abc")), ("", ""))]
     assert needed_cells(rows, 3) == [4, 3, 0]
