@@ -2,20 +2,23 @@
 
 Goal: at least 10 times more. Both judge the same edited candidates of a small kernel with the same
 pairs and calls a block, in one run of this script, interleaved; the fresh process also finds the
-reference on the disk. `lean` is the fresh process with torch kept out of TVM's import.
+reference on the disk. The warm process builds as many candidates at once as there are cores (two at
+most) and measures them one after the other. `lean` is the fresh process with torch kept out of TVM's import.
 
-    python benchmarks/candidate_turnaround.py [--candidates 12] [--task rmsnorm_prefill_qwen25]
+    python benchmarks/candidate_turnaround.py [--batches 8] [--task rmsnorm_prefill_qwen25]
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from edgelab.bench.artefacts import Artefact
@@ -29,6 +32,7 @@ from edgelab.events import EventBody
 
 GOAL = 10.0
 PAIRS = 40
+_CORES = min(2, os.cpu_count() or 1)
 _LEAN = (
     "import sys; sys.modules['torch'] = None; import runpy; sys.argv = sys.argv[1:]; "
     "runpy.run_path(sys.argv[0], run_name='__main__')"
@@ -58,21 +62,28 @@ class Comparison:
         """Return a text of its own with the task's meaning."""
         return self._program.replace("gv", f"gv_{name}")
 
-    async def warm(self, services: Services, name: str) -> float:
-        """Judge one candidate in the warm services; return the seconds it took."""
-        request = EvaluationRequest(
+    async def warm(self, services: Services, names: Sequence[str]) -> float:
+        """Judge a batch of candidates in the warm services; return the seconds each took on average.
+
+        A batch is built at once, as many as there are cores; the device measures one after the other.
+        """
+        begin_s = time.monotonic()
+        evaluations = [Evaluation(self._request(name), services, _ignore) for name in names]
+        prepared = await asyncio.gather(*(evaluation.build() for evaluation in evaluations))
+        for evaluation, built in zip(evaluations, prepared, strict=True):
+            found = await evaluation.measure(built)
+            self._baseline = found.baseline
+            self._calls = found.series.calls_per_block
+        return (time.monotonic() - begin_s) / len(names)
+
+    def _request(self, name: str) -> EvaluationRequest:
+        return EvaluationRequest(
             task=self._task,
             secret=b"benchmark",
             candidate_text=self.candidate(name),
             policy=_policy(),
             cache=self._home / "cache",
         )
-        begin_s = time.monotonic()
-        found = await Evaluation(request, services, _ignore).run()
-        took_s = time.monotonic() - begin_s
-        self._baseline = found.baseline
-        self._calls = found.series.calls_per_block
-        return took_s
 
     def fresh(self, name: str, *, lean: bool) -> float:
         """Judge one candidate in a fresh process; return the seconds it took."""
@@ -100,10 +111,10 @@ async def compare(task: TaskSpec, count: int, home: Path) -> tuple[float, float,
     comparison = Comparison(task, home, bundle)
     warm_s, fresh_s, lean_s = [], [], []
     async with Services(LocalTransport(home / "device"), home / "cache", _ignore) as services:
-        await comparison.warm(services, "first")
+        await comparison.warm(services, ["first"])
         for number in range(count):
-            warm_s.append(await comparison.warm(services, f"w{number}"))
-            if number % 3 == 0:
+            warm_s.append(await comparison.warm(services, [f"w{number}_{core}" for core in range(_CORES)]))
+            if number % 2 == 0:
                 fresh_s.append(await asyncio.to_thread(comparison.fresh, f"f{number}", lean=False))
                 lean_s.append(await asyncio.to_thread(comparison.fresh, f"l{number}", lean=True))
     return statistics.median(warm_s), statistics.median(fresh_s), statistics.median(lean_s)
@@ -112,12 +123,12 @@ async def compare(task: TaskSpec, count: int, home: Path) -> tuple[float, float,
 def main() -> int:
     """Print candidates a minute and their ratio; status 1 when the goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--candidates", type=int, default=12)
+    parser.add_argument("--batches", type=int, default=8)
     parser.add_argument("--task", default="rmsnorm_prefill_qwen25")
     arguments = parser.parse_args()
     spec = resolve(arguments.task, Catalogue.load(catalogue_root()))
     with tempfile.TemporaryDirectory() as folder:
-        warm_s, fresh_s, lean_s = asyncio.run(compare(spec, arguments.candidates, Path(folder)))
+        warm_s, fresh_s, lean_s = asyncio.run(compare(spec, arguments.batches, Path(folder)))
     for name, spent_s in (
         ("warm run process", warm_s),
         ("fresh process", fresh_s),

@@ -58,6 +58,14 @@ class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
     planned_memory_bytes: int | None
 
 
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """What an evaluation takes to the device: the reference and both compiled programs."""
+
+    bundle: ReferenceBundle
+    candidate: Artefact
+    baseline: Artefact
+
+
 class Progress(msgspec.Struct):
     """How far an evaluation came, kept while it runs so that a failure can tell."""
 
@@ -82,8 +90,17 @@ class Evaluation:
 
     async def run(self) -> Evaluated:
         """Run all steps. Raises `EvaluationFailure` or `TaskError`; cancellation cleans up."""
+        return await self.measure(await self.build())
+
+    async def build(self) -> Prepared:
+        """Get the reference and compile both programs. Evaluations may do this at the same time."""
         bundle = await self._reference()
         candidate, baseline = await self._build(bundle)
+        return Prepared(bundle=bundle, candidate=candidate, baseline=baseline)
+
+    async def measure(self, built: Prepared) -> Evaluated:
+        """Verify, time and check again on the device. Only one evaluation may do this at a time."""
+        bundle, candidate, baseline = built.bundle, built.candidate, built.baseline
         pair = await self._start_worker(candidate, baseline)
         try:
             await self._verify(pair, bundle, baseline)

@@ -46,7 +46,7 @@ def store_blob(folder: Path, content: bytes | Path) -> str:
     sha = _digest(content)
     path = folder / sha
     if not (path.is_file() and _digest(path) == sha):
-        _replace(path, content)
+        _replace(path, content, mode=0o600)
     return sha
 
 
@@ -57,7 +57,7 @@ def _digest(content: bytes | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _replace(path: Path, content: bytes | Path) -> None:
+def _replace(path: Path, content: bytes | Path, *, mode: int = 0o644) -> None:
     fd, name = tempfile.mkstemp(dir=path.parent, prefix=".incoming-")
     try:
         with os.fdopen(fd, "wb") as target:
@@ -67,7 +67,7 @@ def _replace(path: Path, content: bytes | Path) -> None:
                 with content.open("rb") as source:
                     while chunk := source.read(_CHUNK_BYTES):
                         target.write(chunk)
-        os.chmod(name, 0o644)  # noqa: PTH101 - `name` is a str
+        os.chmod(name, mode)  # noqa: PTH101 - `name` is a str
         os.replace(name, path)  # noqa: PTH105
     except BaseException:
         Path(name).unlink(missing_ok=True)

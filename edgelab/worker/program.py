@@ -87,6 +87,8 @@ class Program:
         self.clean = False
         self._server = server
         self._limits = limits
+        self._hangup_fd = hangup_fd
+        self._artefact_fd = os.dup(artefact_fd)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._capture_fd = _bounded_file()
         with theirs:
@@ -98,6 +100,16 @@ class Program:
             self.close()
             raise
         self.baseline_rss_bytes = memory_reading(self.pid, "VmRSS")
+
+    def fresh(self) -> Program:
+        """The same program in another new child, loaded; the caller closes it. Raises WorkerFailure."""
+        other = Program(self.name, self._server, self._limits, self._artefact_fd, self._hangup_fd)
+        try:
+            other.request(Kind.LOAD, self._limits.time_s)
+        except BaseException:
+            other.close()
+            raise
+        return other
 
     def request(
         self, kind: Kind, limit_s: float, body: dict[str, Any] | None = None, *, first: int = 0
@@ -134,11 +146,22 @@ class Program:
 
     def finish(self, limit_s: float) -> None:
         """Ask the child to exit normally and wait for it; `clean` says whether it ended with exit 0."""
-        if not self.alive:
-            return
+        if self.alive:
+            self._end(limit_s)
+
+    def finish_clean(self, limit_s: float) -> None:
+        """Like `finish`; raises WorkerFailure if the child ends otherwise than with exit 0 by itself."""
+        status, killed = self._end(limit_s)
+        if killed:
+            raise self._failure(TIMEOUT, f"{self.name} did not end within {limit_s:g} s and was killed")
+        if status != 0:
+            failure_class, explanation = classify_exit(status, self.stderr_tail())
+            raise self._failure(failure_class, f"{self.name} {explanation} as it ended ({self.exit})")
+
+    def _end(self, limit_s: float) -> tuple[int, bool]:
         with contextlib.suppress(ChannelClosed, DeadlineExceeded):
             self._channel.send(Kind.EXIT, deadline_s=time.monotonic() + limit_s)
-        self._bury(limit_s)
+        return self._bury(limit_s)
 
     def kill(self) -> None:
         """Kill the child and its group; nothing happens if it is gone already."""
@@ -150,7 +173,8 @@ class Program:
         self.kill()
         if self._capture_fd >= 0:
             os.close(self._capture_fd)
-            self._capture_fd = -1
+            os.close(self._artefact_fd)
+            self._capture_fd = self._artefact_fd = -1
 
     def stderr_tail(self) -> str:
         """The last characters of what the child wrote to its stdout and stderr."""
@@ -226,9 +250,11 @@ def memory_reading(pid: int, field: str) -> int | None:
 
 
 def _bounded_file() -> int:
-    """An unlinked file for a child's output; RLIMIT_FSIZE in the child bounds it."""
+    """An unlinked private file for a child's output; RLIMIT_FSIZE in the child bounds it."""
     try:
-        return os.memfd_create("output", os.MFD_CLOEXEC)
+        fd = os.memfd_create("output", os.MFD_CLOEXEC)
     except (AttributeError, OSError):
         with tempfile.TemporaryFile() as file:
-            return os.dup(file.fileno())
+            fd = os.dup(file.fileno())
+    os.fchmod(fd, 0o600)
+    return fd

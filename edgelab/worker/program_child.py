@@ -22,11 +22,12 @@ import numpy as np
 
 from . import sandbox
 from .channel import Channel, ChannelClosed, Frame, Kind, as_bytes
-from .failures import MEMORY, SYNTAX_API, WorkerFailure, classify_message
+from .failures import CRASH, MEMORY, SYNTAX_API, WorkerFailure, classify_message
 
-# Fresh allocations are filled with 0x7F (3.4e38 as float32, NaN as float16) and freed ones with 0x80, so
-# that a program that reads what it never wrote cannot be right by luck (mallopt(3), M_PERTURB).
-_POISON = 0x80
+# glibc fills an allocation with the complement of the low byte of this value, here 0xFF: NaN in every floating
+# format (and -1), which not even a multiplication by zero hides. Freed memory gets the low byte. The bit above
+# it makes the value differ from 0, which means off (mallopt(3), M_PERTURB; malloc.c, alloc_perturb).
+_POISON = 0x100
 _M_PERTURB, _M_MMAP_THRESHOLD = -6, -3
 # Blocks up to the largest threshold glibc accepts come from the heap, where an overrun meets its checks.
 _LARGEST_MMAP_THRESHOLD = 32 << 20
@@ -43,6 +44,8 @@ def run_child(end: socket.socket, artefact_fd: int, job: dict[str, Any], parent_
     report = sandbox.isolate(memory_bytes=job["memory_bytes"], threads=job["threads"], parent_pid=parent_pid)
     channel = Channel(end)
     channel.send(Kind.READY, report.as_dict(), deadline_s=math.inf)
+    # For all calls alike: a program must not see by its addresses whether it is checked or timed.
+    ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGEST_MMAP_THRESHOLD)
     program = Program(artefact_fd, clear_refs_fd)
     gc.disable()
     while True:
@@ -84,18 +87,19 @@ class Program:
             self.upload(channel, frame)
             channel.send(Kind.DONE, deadline_s=math.inf)
         elif frame.kind == Kind.CALL:
-            channel.send(Kind.DONE, self.call_poisoned(), deadline_s=math.inf)
+            call = self.call_poisoned if frame.body["poisoned"] else self.call
+            channel.send(Kind.DONE, call(), deadline_s=math.inf)
         elif frame.kind == Kind.FETCH:
             data = np.require(self._outputs[frame.first].numpy(), requirements=["C"])
             channel.send(Kind.DONE, payload=[as_bytes(data)], deadline_s=math.inf)
         elif frame.kind == Kind.DROP:
-            self.drop()
+            self._outputs = []
             channel.send(Kind.DONE, deadline_s=math.inf)
         elif frame.kind == Kind.MEMORY:
             channel.send(Kind.DONE, {"reset": self.measure_peak()}, deadline_s=math.inf)
 
     def load(self) -> str:
-        """Load the shared library and bind `main`; returns whether files are closed to it from now on."""
+        """Load the shared library and bind `main`; returns whether the second filter holds from now on."""
         import tvm_ffi
         from tvm.runtime import cpu
         from tvm.runtime.vm import VirtualMachine
@@ -107,7 +111,8 @@ class Program:
             self._machine = VirtualMachine(module, cpu(0))  # type: ignore[arg-type] # its annotation is outdated
             self._main = self._machine["main"]
         os.close(self._artefact_fd)
-        return sandbox.forbid_files()
+        _start_thread_pool()
+        return sandbox.confine_loaded()
 
     def upload(self, channel: Channel, frame: Frame) -> None:
         """Receive input tensors: body {slot, tensors: [[shape, dtype]]}, payload their bytes in order."""
@@ -128,16 +133,19 @@ class Program:
         self._arguments[slot] = tensors
 
     def call_poisoned(self) -> dict[str, Any]:
-        """Call `main` on the inputs of slot `verify` in poisoned memory; describes the outputs."""
+        """Do `call` in poisoned memory."""
         self.drop()
         libc = ctypes.CDLL(None)
-        libc.mallopt(_M_MMAP_THRESHOLD, _LARGEST_MMAP_THRESHOLD)
         libc.mallopt(_M_PERTURB, _POISON)
         try:
-            with _reported("failed while it ran"):
-                result = self._main(*self._arguments["verify"])
+            return self.call()
         finally:
             libc.mallopt(_M_PERTURB, 0)
+
+    def call(self) -> dict[str, Any]:
+        """Call `main` on the inputs of slot `verify`, in the same state as a timed call; describes the outputs."""
+        with _reported("failed while it ran"):
+            result = self._main(*self._arguments["verify"])
         self._outputs, structure = _flatten(result)
         return {
             "structure": structure,
@@ -230,6 +238,15 @@ def _configure_threads(threads: int, cpus: list[int] | None) -> None:
     os.environ["TVM_BIND_THREADS"] = "0"
     if cpus is not None:
         os.sched_setaffinity(0, cpus)
+
+
+def _start_thread_pool() -> None:
+    """Start the runtime's threads by a parallel launch of nothing; none can be started afterwards."""
+    libraries = ctypes.CDLL(None)
+    # sched_yield takes no arguments and returns 0, which is all that the launch asks of a function.
+    nothing = ctypes.cast(libraries.sched_yield, ctypes.c_void_p)
+    if libraries.TVMBackendParallelLaunch(nothing, None, ctypes.c_int(0)) != 0:
+        raise WorkerFailure(CRASH, "could not start the threads of the runtime")
 
 
 def _open_if_possible(path: str, flags: int) -> int | None:

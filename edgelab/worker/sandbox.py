@@ -1,7 +1,7 @@
 """What a process gives up before it runs candidate code. Irreversible; called in a program child only.
 
-Works without privileges; run as root it also changes to the user `nobody`, so that file permissions hold
-against it. What a kernel does not offer is reported, not hidden.
+Works without privileges; run as root each process also becomes a user of its own, so that file permissions
+hold against it and it cannot reach its siblings. What a kernel does not offer is reported, not hidden.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import ctypes
 import os
 import resource
 import signal
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -21,6 +22,12 @@ CAPTURE_LIMIT_BYTES = 1 << 18
 """How much a program can write to its stdout and stderr together (and to any file at all)."""
 
 NOBODY = 65534
+
+FIRST_OWN_USER = 0x7000_0000
+"""User and group ids of children run as root: this plus the process id, so that no two living ones share one.
+
+Neither distributions nor systemd give ids of this range to anyone, and process ids end at 2^22.
+"""
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _SECCOMP_SET_MODE_FILTER, _SECCOMP_FLAG_TSYNC = 1, 1
@@ -55,7 +62,7 @@ def isolate(*, memory_bytes: int | None, threads: int, parent_pid: int) -> Sandb
     `memory_bytes` bounds the address space on top of what the process already has. Ends the process if
     its parent is no longer `parent_pid`, because then nothing would end it later.
     """
-    user = _become_nobody()
+    user = _become_unprivileged()
     limit = (
         None if memory_bytes is None else _limit_memory(memory_bytes + threads * _ADDRESS_SPACE_PER_THREAD)
     )
@@ -68,9 +75,9 @@ def isolate(*, memory_bytes: int | None, threads: int, parent_pid: int) -> Sandb
     return SandboxReport(seccomp=state, network=state, exec=state, user=user, memory_limit_bytes=limit)
 
 
-def forbid_files() -> str:
-    """Close the file system as well: nothing can be opened from here on. Returns `on` or why not."""
-    return install(seccomp.no_files_rules())
+def confine_loaded() -> str:
+    """Leave only what a loaded program needs: no files, no new threads. Returns `on` or why not."""
+    return install([], seccomp.LOADED_CALLS)
 
 
 def die_with_parent(parent_pid: int) -> None:
@@ -93,16 +100,21 @@ def close_descriptors(keep: set[int]) -> None:
         start = fd + 1
 
 
-def _become_nobody() -> str:
+def _become_unprivileged() -> str:
     if os.getuid() != 0:
         return f"same user (uid {os.getuid()})"
-    try:
-        os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
-    except OSError as error:
-        return f"root: could not become nobody: {error.strerror}"
-    return "nobody"
+    own, reason = FIRST_OWN_USER + os.getpid(), None
+    # A container may map no more than the ids of its own users; `nobody` is one that most have.
+    for uid, description in ((own, f"own user (uid {own})"), (NOBODY, "nobody")):
+        try:
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+        except OSError as error:
+            reason = error.strerror
+        else:
+            return description
+    return f"root: could not become nobody: {reason}"
 
 
 def _limit_memory(memory_bytes: int) -> int:
@@ -127,14 +139,17 @@ def _prctl(option: int, value: int) -> None:
         raise OSError(error, f"prctl {option}: {os.strerror(error)}")
 
 
-def install(rules: list[seccomp.Rule]) -> str:
-    """Install a filter for all threads of the process; `on`, or the reason why there is none."""
+def install(rules: list[seccomp.Rule], allowed: Sequence[str] | None = None) -> str:
+    """Install a filter for all threads of the process; `on`, or the reason why there is none.
+
+    `allowed`: None for all calls that no rule refuses, else the only ones (see seccomp.assemble).
+    """
     machine = os.uname().machine
     if not seccomp.supported(machine):
         return f"unavailable: no system call table for {machine}"
     with contextlib.suppress(OSError):  # Already set, and then forbidden by the first filter.
         _prctl(_PR_SET_NO_NEW_PRIVS, 1)
-    code = seccomp.assemble(rules, machine)
+    code = seccomp.assemble(rules, machine, allowed)
     program = _FilterProgram(len(code) // 8, code)
     result = _libc.syscall(
         ctypes.c_long(NUMBERS[machine]["seccomp"]),

@@ -1,9 +1,9 @@
 """A seccomp-bpf filter as data: which system calls a program child may not make, for two architectures.
 
-A compiled kernel needs memory, threads and clocks. Everything else is refused with EPERM, in two stages:
-`isolation_rules` before the program is loaded (opening files to read is still possible, which the dynamic
-linker needs, but not listing folders, so that blobs whose names are hashes cannot be found), and
-`no_files_rules` once it is loaded.
+A compiled kernel needs memory, futexes and clocks. It gets them in two stages, each a filter of its own, and
+the kernel applies both: `isolation_rules` refuse what does harm before the program is loaded (opening files to
+read is still possible, which the dynamic linker needs, but not listing folders, so that blobs whose names are
+hashes cannot be found); once it is loaded, `LOADED_CALLS` are all that is left.
 
 The layout of the program is from linux/filter.h and linux/seccomp.h.
 """
@@ -33,7 +33,7 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 class Rule:
     """Refuse `name` with `error`. With `argument` given, only if that argument's low 32 bits fulfil `when`.
 
-    `when` is `differs` (not equal to `value`), `any` (has a bit of `value`) or `lacks` (has none of them);
+    `when` is `differs` (not equal to `value`), `equals`, `any` (has a bit of `value`) or `lacks` (has none of them);
     `nonzero` looks at all 64 bits.
     """
 
@@ -58,9 +58,29 @@ name_to_handle_at getdents getdents64 openat2 creat memfd_create memfd_secret un
 renameat2 mkdir mkdirat rmdir link linkat symlink symlinkat mknod mknodat chmod fchmod fchmodat fchmodat2 chown
 fchown lchown fchownat truncate setuid setgid setreuid setregid setresuid setresgid setgroups personality
 modify_ldt inotify_init inotify_init1 fanotify_init shmget shmat msgget semget mq_open sched_setscheduler
-sched_setparam sched_setattr setpriority ioprio_set move_mount open_tree fsopen fsconfig fsmount fspick
+sched_setparam sched_setattr setpriority ioprio_set timer_create mq_notify move_pages migrate_pages msgctl semctl
+shmctl move_mount open_tree fsopen fsconfig fsmount fspick
 mount_setattr syslog acct quotactl settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname
 utimensat setxattr
+"""
+
+# By these a descriptor sends signals, and to any process of the same user: F_SETOWN, F_SETSIG, F_SETOWN_EX,
+# F_SETLEASE, F_NOTIFY (linux/fcntl.h); FIOSETOWN, SIOCSPGRP, FIOASYNC, TIOCSPGRP, TIOCSTI (asm/ioctls.h).
+_SIGNALLING_FCNTL = (8, 10, 15, 1024, 1026)
+_SIGNALLING_IOCTL = (0x8901, 0x8902, 0x5452, 0x5410, 0x5412)
+
+LOADED_CALLS = tuple(
+    f"""
+{_HOT} mprotect mremap clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times getrusage
+rt_sigprocmask rt_sigaction rt_sigreturn sigaltstack restart_syscall set_robust_list rseq sched_getaffinity getcpu
+getpid gettid getppid getuid geteuid getgid getegid getrlimit prlimit64 sysinfo getrandom writev lseek fstat
+tgkill close exit exit_group
+""".split()
+)
+"""What a loaded program can still call; the rules of the first stage narrow some of them.
+
+That is what a kernel, the runtime's threads (which exist by then: no new ones), the channel, the allocator,
+abort and the exit need. Nothing in it names a file, a socket address or another process.
 """
 
 
@@ -76,15 +96,13 @@ def isolation_rules(pid: int) -> list[Rule]:
         Rule("clone", argument=0, when="lacks", value=_CLONE_THREAD),
         Rule("kill", argument=0, when="differs", value=pid),
         Rule("tgkill", argument=0, when="differs", value=pid),
+        Rule("sched_setaffinity", argument=0, when="nonzero"),
+        *(Rule("fcntl", argument=1, when="equals", value=command) for command in _SIGNALLING_FCNTL),
+        *(Rule("ioctl", argument=1, when="equals", value=command) for command in _SIGNALLING_IOCTL),
         Rule("prlimit64", argument=2, when="nonzero"),
         Rule("open", argument=1, when="any", value=_WRITING),
         Rule("openat", argument=2, when="any", value=_WRITING),
     ]
-
-
-def no_files_rules() -> list[Rule]:
-    """Rules for a loaded program: nothing can be opened any more and the filter cannot be changed."""
-    return [Rule(name) for name in ("open", "openat", "readlink", "readlinkat", "seccomp")]
 
 
 def supported(machine: str) -> bool:
@@ -92,10 +110,11 @@ def supported(machine: str) -> bool:
     return machine in NUMBERS
 
 
-def assemble(rules: Iterable[Rule], machine: str) -> bytes:
+def assemble(rules: Iterable[Rule], machine: str, allowed: Iterable[str] | None = None) -> bytes:
     """Assemble `struct sock_filter[]`. Raises KeyError for an unknown architecture.
 
-    The filter starts with the calls a timed kernel makes, so that they cost least.
+    What no rule refuses passes if `allowed` is None or names it, and is refused with EPERM otherwise. The
+    filter starts with the calls a timed kernel makes, so that they cost least.
     """
     numbers = NUMBERS[machine]
     code = [
@@ -112,7 +131,13 @@ def assemble(rules: Iterable[Rule], machine: str) -> bytes:
     for rule in rules:
         if (number := numbers.get(rule.name)) is not None:
             code += _rule(rule, number)
-    code.append(_op(_RET, _ALLOW))
+    if allowed is None:
+        code.append(_op(_RET, _ALLOW))
+    else:
+        for name in sorted(set(allowed) - set(_HOT.split())):
+            if (number := numbers.get(name)) is not None:
+                code += [_op(_JEQ, number, 0, 1), _op(_RET, _ALLOW)]
+        code.append(_op(_RET, _ERRNO | errno.EPERM))
     return b"".join(code)
 
 
@@ -129,6 +154,8 @@ def _rule(rule: Rule, number: int) -> list[bytes]:
         test = [_op(_LD_W_ABS, low), _op(_JEQ, 0, 0, 2), _op(_LD_W_ABS, low + 4), _op(_JEQ, 0, 1, 0), refuse]
     elif rule.when == "differs":
         test = [_op(_LD_W_ABS, low), _op(_JEQ, rule.value, 1, 0), refuse]
+    elif rule.when == "equals":
+        test = [_op(_LD_W_ABS, low), _op(_JEQ, rule.value, 0, 1), refuse]
     elif rule.when == "any":
         test = [_op(_LD_W_ABS, low), _op(_JSET, rule.value, 0, 1), refuse]
     elif rule.when == "lacks":

@@ -1,7 +1,14 @@
-"""One verification: the child runs, the worker compares. Expected outputs never reach the child."""
+"""One verification: the child runs, the worker compares. Expected outputs never reach the child.
+
+A program runs twice. In a fresh child with poisoned memory nothing of an earlier call exists that it could
+lean on, neither in the runtime's workspaces (thread-local, and nothing empties them) nor in its own data. In
+the child that is also timed the call finds what earlier and timed calls left, and is no different from them: a
+program that works only on its first calls is wrong there.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import Any
 
@@ -22,15 +29,36 @@ def verify(
     tolerance: Tolerance,
     time_s: float,
 ) -> dict[str, Any]:
-    """Run the program on `inputs` in poisoned memory and compare its outputs with `expected`.
+    """Run the program on `inputs`, in a fresh child and in its own, and compare its outputs with `expected`.
 
-    Returns the fields of the reply. Raises WorkerFailure if the program fails, dies or takes too long,
-    also if the damage it did to its heap shows when the outputs are freed.
+    Returns the fields of the reply. Raises WorkerFailure if the program fails, dies or takes longer than
+    `time_s` in either, also if damage to its heap shows when the fresh child frees its memory and ends.
     """
+    with contextlib.closing(program.fresh()) as fresh:
+        reply = run_and_compare(fresh, inputs, expected, tolerance, time_s, poisoned=True)
+        fresh.finish_clean(_RELEASE_LIMIT_S)
+    if not reply["ok"]:
+        return reply
+    reply = run_and_compare(program, inputs, expected, tolerance, time_s, poisoned=False)
+    if not reply["ok"]:
+        reply["message"] = f"right in a fresh process but not after earlier calls: {reply['message']}"
+    return reply
+
+
+def run_and_compare(
+    program: Program,
+    inputs: list[np.ndarray],
+    expected: list[np.ndarray],
+    tolerance: Tolerance,
+    time_s: float,
+    *,
+    poisoned: bool,
+) -> dict[str, Any]:
+    """One call in one child, with or without poisoned memory; as `verify` otherwise."""
     deadline_s = time.monotonic() + time_s
     program.upload("verify", inputs, time_s)
     # Tensors are copied with the same limit, which is not the program's time.
-    described = program.request(Kind.CALL, time_s).body
+    described = program.request(Kind.CALL, time_s, {"poisoned": poisoned}).body
     reply = _structure_reply(program, described, expected)
     if reply is None:
         reply = _compare_outputs(program, expected, tolerance, max(time_s, deadline_s - time.monotonic()))

@@ -72,3 +72,37 @@ async def test_files(transport: LocalTransport, tmp_path: Path):
     assert await transport.read_many([path]) == {path: b"content"}
     with pytest.raises(EvaluationFailure, match="bench-1"):
         await transport.write(str(tmp_path / "no" / "file"), b"")
+
+
+@pytest.mark.parametrize("damage", [b"", b"conten", b"content and more", b"CONTENT"], ids=repr)
+@pytest.mark.parametrize("from_file", [False, True], ids=["bytes", "file"])
+async def test_put_replaces_a_damaged_blob(
+    transport: LocalTransport, tmp_path: Path, damage: bytes, from_file: bool
+):
+    """Another size or the same with another content: what is there under the name is not trusted."""
+    source = tmp_path / "source"
+    source.write_bytes(b"content")
+    content = source if from_file else b"content"
+    sha = await transport.put(content)
+    path = transport.blobs / sha
+    path.write_bytes(damage)
+    damaged = path.stat().st_ino
+    assert await transport.put(content) == sha
+    assert path.read_bytes() == b"content"
+    # Replaced, never rewritten in place: a program may have the old file mapped.
+    assert path.stat().st_ino != damaged
+    assert [file.name for file in transport.blobs.iterdir()] == [sha]
+
+
+async def test_put_keeps_a_sound_blob(transport: LocalTransport):
+    path = transport.blobs / await transport.put(b"content")
+    stamp = (path.stat().st_ino, path.stat().st_mtime_ns)
+    await transport.put(b"content")
+    assert (path.stat().st_ino, path.stat().st_mtime_ns) == stamp
+
+
+async def test_blobs_are_closed_to_other_users(transport: LocalTransport):
+    transport.blobs.mkdir(parents=True, mode=0o755)
+    path = transport.blobs / await transport.put(b"expected outputs")
+    assert transport.blobs.stat().st_mode & 0o777 == 0o700
+    assert path.stat().st_mode & 0o777 == 0o600

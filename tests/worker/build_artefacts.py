@@ -42,6 +42,26 @@ def matmul(rows: int, inner: int, columns: int) -> str:
     )
 
 
+def counting(statement: str, condition: str) -> tuple[str, ...]:
+    """A kernel that counts its calls in a workspace and does `statement` for all i on some of them."""
+    return (
+        "s = T.alloc_buffer((262144,), 'float32')",
+        "for one in range(1):",
+        "    if s[1] == T.float32(12345):",
+        "        s[0] = s[0] + T.float32(1)",
+        "    else:",
+        "        s[0] = T.float32(1)",
+        "    s[1] = T.float32(12345)",
+        "    for k in range(2, 262144):",
+        "        if s[k] == T.float32(777):",
+        "            s[k] = T.float32(1)",
+        f"    if {condition}:",
+        "        for i in range(1024):",
+        f"            {statement}",
+    )
+
+
+ZERO = "T.floor(x[i] * T.float32(0.25))"
 COPY = ("for i in range(1024):", "    y[i] = x[i]")
 
 PROGRAMS = {
@@ -58,7 +78,7 @@ PROGRAMS = {
     ),
     "far_store": kernel("for i in range(1024):", "    y[i * 1000000] = x[i]"),
     "near_store": kernel("for i in range(1040):", "    y[i] = x[i % 1024]"),
-    "endless": kernel("while y[0] < 1e30 or y[0] >= -1e30:", "    y[1] = x[0]"),
+    "endless": kernel("y[0] = T.float32(0)", "while y[0] < 1e30 or y[0] >= -1e30:", "    y[1] = x[0]"),
     "huge_tensor": relax_main(
         'in0: R.Tensor((1024,), "float32")',
         'z = R.zeros(R.shape([25000000000]), "float32")',
@@ -76,6 +96,27 @@ PROGRAMS = {
     "wrong_shape": kernel("for i in range(1000):", "    y[i] = x[i]", out_size=1000),
     "nan": kernel("for i in range(1024):", "    y[i] = x[i] * T.float32('nan')"),
     "half_written": kernel("for i in range(512):", "    y[i] = x[i]"),
+    # The zero is computed, because TVM folds a product with a constant zero; 0.5 <= x < 1.5.
+    "times_zero": kernel("for i in range(1024):", f"    y[i] = x[i] + y[i] * {ZERO}"),
+    "times_zero_small": kernel(f"for i in range(1): y[i] = x[i] + y[i] * {ZERO}", out_size=1),
+    "times_zero_large": kernel(
+        "for i in range(10000000):",
+        f"    y[i] = x[i % 1024] + y[i] * {ZERO.replace('[i]', '[i % 1024]')}",
+        out_size=10_000_000,
+    ),
+    "times_zero_half": kernel(
+        "for i in range(1024):",
+        f"    y[i] = T.cast(x[i], 'float16') + y[i] * T.cast({ZERO}, 'float16')",
+        out_dtype="float16",
+    ),
+    "times_zero_double": kernel(
+        "for i in range(1024):",
+        f"    y[i] = T.cast(x[i], 'float64') + y[i] * T.cast({ZERO}, 'float64')",
+        out_dtype="float64",
+    ),
+    # A workspace of 1 MiB outlives the call; its first element tells how often the kernel ran.
+    "lazy_after_100": kernel(*counting("y[i] = x[i]", "s[0] < T.float32(100)")),
+    "right_after_first": kernel(*counting("y[i] = x[i]", "s[0] > T.float32(1)")),
     "escape": kernel(
         "for i in range(1024):",
         "    y[i] = T.float32(0)",

@@ -16,7 +16,7 @@ from edgelab.worker.channel import Channel, Frame, Kind
 from edgelab.worker.compare import Tolerance
 from edgelab.worker.failures import WorkerFailure
 from edgelab.worker.program import Limits, Program, memory_reading
-from edgelab.worker.verification import verify
+from edgelab.worker.verification import run_and_compare
 
 pytestmark = pytest.mark.integration
 
@@ -171,7 +171,7 @@ def test_wrong_description_of_outputs_is_a_hack(program_with: Callable[[Behaviou
     program = program_with(answering({"kind": Kind.DONE}, {"kind": Kind.DONE, "body": body}))
     zeros = np.zeros(4, dtype=np.float32)
     with pytest.raises(WorkerFailure) as caught:
-        verify(program, [zeros], [zeros], Tolerance(0, 0), 5)
+        run_and_compare(program, [zeros], [zeros], Tolerance(0, 0), 5, poisoned=True)
     assert caught.value.failure_class == "hack"
 
 
@@ -187,7 +187,7 @@ def test_output_of_another_size_than_described_is_a_hack(program_with: Callable[
     )
     zeros = np.zeros(4, dtype=np.float32)
     with pytest.raises(WorkerFailure, match="tampered") as caught:
-        verify(program, [zeros], [zeros], Tolerance(0, 0), 5)
+        run_and_compare(program, [zeros], [zeros], Tolerance(0, 0), 5, poisoned=True)
     assert caught.value.failure_class == "hack"
 
 
