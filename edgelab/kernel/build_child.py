@@ -17,7 +17,9 @@ import tvm
 from edgelab.errors import EdgeLabError, EvaluationFailure, FailureClass
 from edgelab.kernel import checks, diagnostics, guard, lowering
 from edgelab.kernel.adapters import adapter
+from edgelab.kernel.bounds import check_bounds
 from edgelab.kernel.build_protocol import BuildReply, BuildRequest, ServerEvent
+from edgelab.kernel.reads import check_reads_follow_writes
 
 _RECURSION_LIMIT = 5000
 """TVM's parser takes several Python frames for each level that an expression nests."""
@@ -41,8 +43,8 @@ def run_build(request: BuildRequest, workspace: Path, report: Report) -> None:
             ServerEvent(
                 event="error",
                 failure_class=str(_class_of(error, failure)),
-                message=failure.message,
-                detail=failure.detail,
+                message=diagnostics.visible(failure.message),
+                detail=diagnostics.visible(failure.detail, multiline=True),
             )
         )
     else:
@@ -75,7 +77,7 @@ class _Build:
     def run(self) -> BuildReply:
         request = self.request
         self._begin("parse")
-        self.text = Path(request.program_path).read_text(encoding="utf-8")
+        self.text = Path(request.program_path).read_text(encoding="utf-8-sig")
         params = _load_params(request.params_path)
         module = self._parse(params)
         backend = adapter((request.target or {}).get("kind", "llvm"))
@@ -105,15 +107,17 @@ class _Build:
     def _parse(self, params: dict[str, np.ndarray]) -> tvm.IRModule:
         request = self.request
         guard.check(self.text)
-        module = tvm.script.from_source(self.text, check_well_formed=False)
+        module = tvm.script.from_source(guard.without_preamble(self.text), check_well_formed=False)
         if not isinstance(module, tvm.IRModule):
             raise EvaluationFailure(FailureClass.SYNTAX_API, "the text is not a module")
         checks.check_interface(
             module, request.expected_inputs, params, request.expected_outputs, request.output_structure
         )
         checks.check_well_formed(module)
-        checks.check_bounds(module)
+        checks.check_no_addresses(module)
+        check_bounds(module)
         checks.check_inputs_untouched(module)
+        check_reads_follow_writes(module)
         return module
 
     def _begin(self, phase: str) -> None:

@@ -1,4 +1,4 @@
-"""Checks of a parsed program before anything is compiled: interface, memory bounds, untouched inputs."""
+"""Checks of a parsed program before anything is compiled: interface, well-formedness, untouched inputs."""
 
 # Fields of TVM's objects are declared in C++, where pyright cannot see them.
 # pyright: reportAttributeAccessIssue=false
@@ -11,11 +11,12 @@ import numpy as np
 import tvm
 import tvm_ffi
 from tvm import relax
-from tvm.ir import Call, GlobalVar, IRModule, Op, TupleType, Type, Var
+from tvm.ir import Call, GlobalVar, IRModule, Op, PrimType, TupleType, Type, Var
 from tvm.s_tir import MatchBufferRegion
-from tvm.tirx import BufferStore, DeclBuffer, IntImm, PrimFunc, is_buffer_var
+from tvm.tirx import BufferStore, Cast, DeclBuffer, IntImm, PrimFunc
 
 from edgelab.errors import EvaluationFailure, FailureClass
+from edgelab.kernel.accesses import viewed
 from edgelab.kernel.program import TensorSpec
 
 
@@ -105,37 +106,6 @@ def short_reason(reason: str) -> str:
     return reason.strip().splitlines()[0] if reason.strip() else ""
 
 
-def check_bounds(module: IRModule) -> None:
-    """Raise EvaluationFailure (memory) for an index that provably leaves its buffer.
-
-    Only affine accesses can be judged; data-dependent ones are caught on the device.
-    """
-    for name, function in module.functions.items():
-        if not isinstance(function, PrimFunc):
-            continue
-        try:
-            tvm.s_tir.analysis.OOBChecker()(IRModule({name: function}))
-        except tvm.s_tir.ScheduleError as error:
-            text = str(error)
-            line = _underlined(text)
-            raise EvaluationFailure(
-                FailureClass.MEMORY,
-                f"kernel {name.name_hint} accesses memory outside a buffer" + (f": {line}" if line else ""),
-                detail=text,
-            ) from error
-
-
-def _underlined(text: str) -> str:
-    """The last line that TVM underlines with ^ in an error: the access itself, not its region."""
-    lines = text.splitlines()
-    marked = [
-        lines[index - 1].strip()
-        for index, line in enumerate(lines)
-        if index and "^" in line and set(line.strip()) == {"^"}
-    ]
-    return marked[-1] if marked else ""
-
-
 def check_inputs_untouched(module: IRModule) -> None:
     """Raise EvaluationFailure (hack) for a kernel that writes to a buffer it was given to read.
 
@@ -183,11 +153,11 @@ def _written(function: PrimFunc) -> list[Var]:
         ],
     )
     for view in views:
-        viewed = _buffers_in(view.data if isinstance(view, DeclBuffer) else view.source)
-        if not viewed:
-            message = f"buffer {view.buffer.name} views memory of unknown origin"
+        source = viewed(view.data) if isinstance(view, DeclBuffer) else view.source.source
+        if source is None:
+            message = f"buffer {view.buffer.name} views memory of unknown origin; a view is of data=A.data"
             raise EvaluationFailure(FailureClass.HACK, message)
-        owner[view.buffer] = viewed[0]
+        owner[view.buffer] = source  # pyright: ignore[reportArgumentType]
     written = []
     for buffer in stores:
         while buffer in owner:
@@ -196,7 +166,20 @@ def _written(function: PrimFunc) -> list[Var]:
     return written
 
 
-def _buffers_in(expression: object) -> list[Var]:
-    found: list[Var] = []
-    tvm_ffi.structural_walk(expression, (Var, lambda var: found.append(var) if is_buffer_var(var) else None))
-    return found
+def check_no_addresses(module: IRModule) -> None:
+    """Raise EvaluationFailure (hack) for a kernel that turns a number into an address, or an address into one."""
+    for name, function in module.functions.items():
+        if not isinstance(function, PrimFunc):
+            continue
+        conversions: list[Call | Cast] = []
+        tvm_ffi.structural_walk(function.body, ((Call, Cast), conversions.append))
+        if any(_converts_address(node) for node in conversions):
+            message = f"kernel {name.name_hint} converts between a number and an address"
+            raise EvaluationFailure(FailureClass.HACK, message)
+
+
+def _converts_address(node: Call | Cast) -> bool:
+    if isinstance(node, Call) and "reinterpret" not in str(getattr(node.op, "name", "")):
+        return False
+    operand = node.value if isinstance(node, Cast) else node.args[0]
+    return any(not isinstance(value.ty, PrimType) or value.ty.dtype == "handle" for value in (node, operand))

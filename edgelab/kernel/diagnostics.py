@@ -13,6 +13,10 @@ _PARALLEL = re.compile(
     r"thread_?scope|threadIdx|blockIdx|thread_extent|thread binding|launch_thread|race", re.IGNORECASE
 )
 _MEMORY = re.compile(r"bad_alloc|out of memory|cannot allocate memory|MemoryError", re.IGNORECASE)
+_UNSEEN = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+)
+"""Control characters, lone surrogates, and what reorders text or breaks lines without being seen."""
 DETAIL_CHARACTERS = 8000
 
 
@@ -31,22 +35,39 @@ def explain(error: BaseException, text: str, phase: str) -> EvaluationFailure:
         line, column = int(where[1]), int(where[2])
         message = located(text, line, reason, column)
     else:
-        message = f"the compiler refused the program during {phase}: {reason or type(error).__name__}"
+        message = (
+            f"the compiler refused the program during {phase}: {visible(reason) or type(error).__name__}"
+        )
     failure_class = FailureClass.PARALLEL if _PARALLEL.search(reason) else FailureClass.SYNTAX_API
     return EvaluationFailure(failure_class, message, detail=clip(raw))
 
 
+def visible(text: str, *, multiline: bool = False) -> str:
+    """`text` with control and direction characters written out, so that it cannot steer a terminal.
+
+    Newlines and tabs stay in a `multiline` text.
+    """
+    shown = _UNSEEN.sub(lambda match: _escape(match[0]), text)
+    return shown if multiline else shown.replace("\n", "\\n").replace("\t", " ")
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
 def located(text: str, line: int, reason: str, column: int | None = None) -> str:
     """`line 8, column 17: undefined variable vj, in: C[vi] = A[vj]`; lines and columns count from 1."""
-    lines = text.splitlines()
-    source = lines[line - 1].strip()[:120] if 0 < line <= len(lines) else ""
+    lines = re.split("\r\n|\r|\n", text)
+    source = visible(lines[line - 1].strip()[:120]) if 0 < line <= len(lines) else ""
     place = f"line {line}" + (f", column {column}" if column else "")
-    return f"{place}: {reason}" + (f", in: {source}" if source else "")
+    return f"{place}: {visible(reason)}" + (f", in: {source}" if source else "")
 
 
 def clip(text: str) -> str:
     """The beginning of a long detail, which is where TVM says what happened."""
-    return text if len(text) <= DETAIL_CHARACTERS else text[:DETAIL_CHARACTERS] + "\n[...]"
+    shown = visible(text[:DETAIL_CHARACTERS], multiline=True)
+    return shown if len(text) <= DETAIL_CHARACTERS else shown + "\n[...]"
 
 
 def _reason(message: str) -> str:
@@ -65,11 +86,11 @@ def crashed(signal_name: str, phase: str, stderr: str) -> EvaluationFailure:
         return EvaluationFailure(
             FailureClass.MEMORY,
             f"compiling ran out of memory during {phase}",
-            detail=stderr[-DETAIL_CHARACTERS:],
+            detail=visible(stderr[-DETAIL_CHARACTERS:], multiline=True),
         )
     return EvaluationFailure(
         FailureClass.CRASH,
         f"the compiler crashed with {signal_name} during {phase}",
-        detail=stderr[-DETAIL_CHARACTERS:],
+        detail=visible(stderr[-DETAIL_CHARACTERS:], multiline=True),
         advice="Reduce the program until it compiles; the pass pipeline does not survive what it holds.",
     )

@@ -14,8 +14,15 @@ from edgelab.errors import EvaluationFailure, FailureClass
 from edgelab.kernel import guard_names as names
 from edgelab.kernel.diagnostics import located
 from edgelab.kernel.guard_expressions import ExpressionCheck
-from edgelab.kernel.guard_limits import MAX_CHARACTERS, LimitExceeded, check_limits
-from edgelab.kernel.guard_syntax import Finding, check_name, dotted_name, is_docstring, refuse_escape
+from edgelab.kernel.guard_limits import MAX_CHARACTERS, LimitExceeded, check_limits, check_tokens
+from edgelab.kernel.guard_syntax import (
+    Finding,
+    check_name,
+    dotted_name,
+    is_docstring,
+    is_script_import,
+    refuse_escape,
+)
 
 _FUNCTION_DECORATORS = {
     "T.prim_func": {"private", "check_well_formed", "s_tir"},
@@ -25,6 +32,9 @@ _STATEMENTS = (
     ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.For, ast.While, ast.With, ast.If, ast.Expr, ast.Pass,
     ast.Break, ast.Continue,
 )  # fmt: skip
+
+
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 class GuardRefusal(EvaluationFailure):
@@ -44,9 +54,11 @@ def check(text: str) -> None:
 
     Nothing in the text is executed, and neither time nor memory depends on more than its length.
     """
+    text = text.removeprefix(_BYTE_ORDER_MARK)
     try:
         if len(text) > MAX_CHARACTERS:
             raise Finding(None, f"the text has {len(text)} characters; {MAX_CHARACTERS} are allowed")
+        check_tokens(text)
         tree = _parse(text)
         check_limits(tree)
         _refuse_dunder_names(tree)
@@ -54,6 +66,30 @@ def check(text: str) -> None:
     except (Finding, LimitExceeded) as found:
         hack = isinstance(found, Finding) and found.hack
         raise GuardRefusal(found.line, found.what, hack=hack, text=text) from None
+
+
+def without_preamble(text: str) -> str:
+    """What TVM's parser is to see of a text that `check` admits: the module class, on its own lines.
+
+    Byte order mark, docstring and imports of I, R and T are left out, and `@I.ir_module()` loses its brackets.
+    """
+    text = text.removeprefix(_BYTE_ORDER_MARK)
+    lines = ast_lines(text)
+    for node in _parse(text).body:
+        if not isinstance(node, ast.ClassDef):
+            lines[node.lineno - 1 : node.end_lineno] = [""] * (
+                (node.end_lineno or node.lineno) - node.lineno + 1
+            )
+        for decorator in node.decorator_list if isinstance(node, ast.ClassDef) else []:
+            if isinstance(decorator, ast.Call) and decorator.end_lineno:
+                count = decorator.end_lineno - decorator.lineno + 1
+                lines[decorator.lineno - 1 : decorator.end_lineno] = ["@I.ir_module", *[""] * (count - 1)]
+    return "\n".join(lines)
+
+
+def ast_lines(text: str) -> list[str]:
+    """Lines as Python counts them, unlike `str.splitlines`, which also splits at form feeds and the like."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def _parse(text: str) -> ast.Module:
@@ -75,21 +111,25 @@ def _refuse_dunder_names(tree: ast.Module) -> None:
     for node in ast.walk(tree):
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         if name.startswith("__"):
-            raise Finding(node, f"the name {name} is not in the program language", hack=True)
+            main = name == "__name__" and isinstance(node, ast.Name)
+            what = "; remove the code for running the file" if main else ""
+            raise Finding(node, f"the name {name} is not in the program language{what}", hack=not main)
 
 
 def _check_module(tree: ast.Module) -> None:
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    for node in tree.body:
+    for position, node in enumerate(tree.body):
+        if is_script_import(node) or (position == 0 and is_docstring(node)):
+            continue
         refuse_escape(node)
         if not isinstance(node, ast.ClassDef):
             raise Finding(node, "only one class, the module, is allowed at the top level")
     if len(classes) != 1:
-        raise Finding(tree.body[1] if classes else tree, "the text must be exactly one class, the module")
+        raise Finding(classes[1] if classes else tree, "the text must be exactly one class, the module")
     module = classes[0]
     if module.bases or module.keywords or getattr(module, "type_params", None):
         raise Finding(module, "the module class takes no bases and no arguments", hack=True)
-    if [dotted_name(decorator) for decorator in module.decorator_list] != ["I.ir_module"]:
+    if [_plain_decorator(decorator) for decorator in module.decorator_list] != ["I.ir_module"]:
         raise Finding(module, "the module class needs the decorator @I.ir_module and no other")
     check_name(module.name, module)
     functions = {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
@@ -99,6 +139,12 @@ def _check_module(tree: ast.Module) -> None:
             _FunctionCheck(module.name, functions, node).run()
         elif not is_docstring(node):
             _check_module_attributes(node, module.name)
+
+
+def _plain_decorator(node: ast.expr) -> str | None:
+    """The decorator's name; `@I.ir_module()` is `@I.ir_module`."""
+    called = isinstance(node, ast.Call) and not node.args and not node.keywords
+    return dotted_name(node.func if called else node)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _check_module_attributes(node: ast.stmt, module: str) -> None:
@@ -114,11 +160,14 @@ class _FunctionCheck:
     def __init__(self, module: str, functions: set[str], function: ast.FunctionDef) -> None:
         self.function = function
         self.kind = ""
+        self.schedulable = False
         bound = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and _stores(node)}
         bound |= {argument.arg for argument in function.args.args}
         self.bound = bound
         self.module = module
         self.expressions = ExpressionCheck(module, functions, bound)
+        # A name that the body binds only later would still be Python's where the signature is evaluated.
+        self.signature = ExpressionCheck(module, set(), {argument.arg for argument in function.args.args})
 
     def run(self) -> None:
         """Raise Finding at the first thing that is not allowed."""
@@ -136,12 +185,13 @@ class _FunctionCheck:
             check_name(argument.arg, argument)
             if argument.annotation is None:
                 raise Finding(argument, f"argument {argument.arg} needs a type")
-            self._annotation(argument.annotation)
+            self._annotation(argument.annotation, self.signature)
         if function.returns is not None:
-            self._annotation(function.returns)
+            self._annotation(function.returns, self.signature)
         for name in self.bound:
             if name != "cls":
                 check_name(name, function)
+        self._check_blocks()
         for statement in function.body:
             self._statement(statement)
 
@@ -154,13 +204,17 @@ class _FunctionCheck:
         self.kind = dotted_name(call.func if call else decorator) or ""
         allowed = _FUNCTION_DECORATORS.get(self.kind)
         if allowed is None:
-            raise Finding(decorator, "a function's decorator is @T.prim_func or @R.function", hack=True)
+            hack = self.kind not in ("T.macro", "T.inline", "R.macro")
+            what = "a function's decorator is @T.prim_func or @R.function; write what a macro does in place"
+            raise Finding(decorator, what, hack=hack)
         for keyword in call.keywords if call else []:
             plain = isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, bool)
             if keyword.arg not in allowed or not plain:
                 raise Finding(
                     decorator, f"{self.kind} takes only {', '.join(sorted(allowed))} as True or False"
                 )
+            if keyword.arg == "s_tir":
+                self.schedulable = bool(keyword.value.value)  # pyright: ignore[reportAttributeAccessIssue]
             if keyword.arg == "check_well_formed" and not keyword.value.value:  # pyright: ignore[reportAttributeAccessIssue]
                 raise Finding(decorator, "the check for well-formed programs cannot be switched off")
         if call and call.args:
@@ -169,14 +223,25 @@ class _FunctionCheck:
             # A kernel that called another one could hide what that one writes.
             self.expressions.functions = set()
 
-    def _annotation(self, node: ast.expr) -> None:
+    def _check_blocks(self) -> None:
+        """TVM parses blocks only in kernels that say so, and its own message does not tell how."""
+        if self.kind != "T.prim_func" or self.schedulable:
+            return
+        for node in ast.walk(self.function):
+            if isinstance(node, ast.Call) and dotted_name(node.func) in ("T.sblock", "T.block"):
+                renamed = "; T.block is now T.sblock" if dotted_name(node.func) == "T.block" else ""
+                raise Finding(
+                    node, f"a kernel with blocks needs the decorator @T.prim_func(s_tir=True){renamed}"
+                )
+
+    def _annotation(self, node: ast.expr, rules: ExpressionCheck) -> None:
         if dotted_name(node) in names.ANNOTATIONS or (isinstance(node, ast.Constant) and node.value is None):
             return
         if isinstance(node, ast.Constant):
             raise Finding(node, "an annotation is an expression, not text", hack=isinstance(node.value, str))
         if not isinstance(node, ast.Call):
             raise Finding(node, f"{ast.unparse(node)[:60]} is not a type")
-        self.expressions.visit(node)
+        rules.visit(node)
 
     def _statement(self, node: ast.stmt) -> None:
         refuse_escape(node)
@@ -186,7 +251,7 @@ class _FunctionCheck:
             return
         if isinstance(node, ast.AnnAssign):
             self._target(node.target)
-            self._annotation(node.annotation)
+            self._annotation(node.annotation, self.expressions)
             children = [node.value]
         elif isinstance(node, ast.Assign):
             if len(node.targets) != 1:

@@ -38,7 +38,7 @@ class ExpressionCheck:
                 raise Finding(
                     node,
                     f"the string {node.value[:40]!r} holds characters that no attribute needs",
-                    hack=True,
+                    hack="__" in node.value,
                 )
         elif not isinstance(node.value, bool | int | float | None):
             raise Finding(node, f"a constant of the type {type(node.value).__name__} is not allowed")
@@ -47,8 +47,10 @@ class ExpressionCheck:
         if node.id in ("T", "R", "I"):
             raise Finding(node, f"{node.id} must be followed by one of its functions", hack=True)
         if node.id not in self.bound:
-            escape = node.id.startswith("_") or node.id in names.RESERVED
-            raise Finding(node, f"the name {node.id} is not defined in this function", hack=escape)
+            habit = node.id in names.MODULE_ALIASES | names.HARMLESS_BUILTINS
+            builtin = node.id in names.RESERVED | names.BUILTINS
+            escape = node.id.startswith("_") or (builtin and not habit)
+            raise Finding(node, f"the name {node.id} is not defined here", hack=escape)
 
     def _attribute(self, node: ast.Attribute) -> None:
         dotted = dotted_name(node)
@@ -60,6 +62,9 @@ class ExpressionCheck:
             self._check_function(node, dotted)
             return
         if node.attr not in names.LOCAL_ATTRIBUTES:
+            advice = _module_advice(dotted)
+            if advice is not None:
+                raise Finding(node, advice)
             raise Finding(node, f"the attribute .{node.attr} is not allowed", hack=self._is_walk(node))
         self.visit(node.value)
 
@@ -92,21 +97,19 @@ class ExpressionCheck:
             raise _refused_call(node, dotted)
         self._visit_all(node.args)
         for keyword in node.keywords:
+            if keyword.arg in names.RENAMED_ARGUMENTS:
+                raise Finding(node, f"{keyword.arg}= is now {names.RENAMED_ARGUMENTS[keyword.arg]}=")
             if keyword.arg is None or keyword.arg.startswith("_"):
                 raise Finding(node, "keyword arguments are written out one by one", hack=True)
             self.visit(keyword.value)
 
     def _check_arguments(self, dotted: str, node: ast.Call) -> None:
         """Rules on strings that some function evaluates, looks up or passes on as a name."""
-        if dotted in ("R.Tensor", "R.Shape", "T.Buffer"):
-            shapes = node.args[:1] + [
-                keyword.value for keyword in node.keywords if keyword.arg in ("shape", "values")
-            ]
-            for shape in shapes:
-                if not isinstance(shape, ast.Constant) and has_string(shape):
-                    raise Finding(
-                        node, "shapes are numbers; a string would be evaluated as Python", hack=True
-                    )
+        if dotted in ("R.Tensor", "R.Shape", "R.Prim", "T.Buffer"):
+            _check_shape(dotted, node)
+        elif dotted in ("T.reinterpret", "T.cast", "T.Cast", "T.handle"):
+            if dotted == "T.handle" or _names_handle(node):
+                raise Finding(node, "numbers and addresses are not converted into each other", hack=True)
         elif dotted == "T.call_pure_extern":
             self._check_symbol(node, lambda name: name in names.EXTERN_FUNCTIONS)
         elif dotted in ("T.call_llvm_intrin", "T.call_llvm_pure_intrin"):
@@ -176,8 +179,48 @@ class ExpressionCheck:
         self._visit_all([node.test, node.body, node.orelse])
 
 
+def _check_shape(dotted: str, node: ast.Call) -> None:
+    """No string stands in a shape or a value, because TVM evaluates it; `R.Tensor("float32")` is a dtype."""
+    first = node.args[:1]
+    text = first[0].value if first and isinstance(first[0], ast.Constant) else None
+    if dotted in ("R.Tensor", "R.Prim") and isinstance(text, str) and names.DTYPE.fullmatch(text):
+        first = []
+    named = [keyword.value for keyword in node.keywords if keyword.arg in ("shape", "values", "value")]
+    if any(has_string(shape) for shape in first + named):
+        raise Finding(node, "shapes are numbers; a string would be evaluated as Python", hack=True)
+
+
+def _names_handle(node: ast.Call) -> bool:
+    values = [*node.args, *(keyword.value for keyword in node.keywords)]
+    return any(isinstance(value, ast.Constant) and "handle" in str(value.value) for value in values) or any(
+        dotted_name(value) == "T.handle" for value in values
+    )
+
+
+def _module_advice(dotted: str | None) -> str | None:
+    """What to write instead of `tir.exp` or `math.pi`; None where more is reached than a function of TVMScript."""
+    root, _, rest = (dotted or "").partition(".")
+    last = rest.rpartition(".")[2]
+    if root not in names.MODULE_ALIASES or not last or last.startswith("_"):
+        return None
+    for dialect in "TR":
+        if f"{dialect}.{last}" in names.FUNCTIONS:
+            return f"{dotted} is not in the program language; use {dialect}.{last}"
+    plain = root in ("math", "np", "numpy") and rest == last and last in names.NUMBER_NAMES
+    return f"{dotted} is not in the program language; write the number out" if plain else None
+
+
 def _refused_call(node: ast.Call, dotted: str | None) -> Finding:
     what = dotted or ast.unparse(node.func)[:60]
+    advice = _module_advice(dotted)
+    if advice is not None:
+        return Finding(node, advice)
+    if dotted in names.RENAMED:
+        symbol = node.args[1].value if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) else None
+        hack = dotted == "T.call_extern" and symbol not in names.EXTERN_FUNCTIONS
+        return Finding(
+            node, f"{what} is not in the program language; write {names.RENAMED[dotted]}", hack=hack
+        )
     if dotted and re.fullmatch(r"[TRI]\.[A-Za-z_.0-9]+", dotted):
         near = f"; use T.{dotted[2:]}" if f"T.{dotted[2:]}" in names.FUNCTIONS else ""
         return Finding(node, f"{what} is not in the program language{near}", hack=_smells(dotted))
@@ -192,7 +235,7 @@ def _smells(dotted: str) -> bool:
     """Whether a TVM function that is not allowed can reach code outside the program."""
     return (
         dotted.count(".") > 1
-        or re.search(r"packed|extern|call_|kernel|macro|meta|import|py|emit|_\b", dotted) is not None
+        or re.search(r"packed|extern|call_|kernel|import|py|emit|address|access_ptr|_\b", dotted) is not None
     )
 
 
@@ -202,3 +245,7 @@ def _check_key(key: ast.expr | None, value: ast.AST) -> None:
         raise Finding(value, "an attribute's key is a plain string")
     if key.value not in names.STRING_ATTRIBUTES and (has_string(value) or "import" in key.value):
         raise Finding(value, f"the attribute {key.value[:60]!r} may not hold a string", hack=True)
+    if key.value == "global_symbol":
+        symbol = value.value if isinstance(value, ast.Constant) else None
+        if not isinstance(symbol, str) or not names.SYMBOL.fullmatch(symbol):
+            raise Finding(value, "global_symbol is a plain name of letters, digits and _")

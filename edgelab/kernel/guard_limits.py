@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import deque
 
 MAX_CHARACTERS = 500_000
@@ -14,13 +15,46 @@ MAX_BITS = 64
 """Widest integer that arithmetic on literals may produce."""
 
 
+MAX_TOKENS = 60_000
+"""Words and signs outside of strings and comments: Python's parser takes time and memory for each."""
+
+_TOKENS = re.compile(
+    r"""\#[^\n]*+
+    |(?P<prefix>(?<!\w)[A-Za-z]{0,3})(?:
+        \"\"\"(?:[^"\\]++|\\.|"(?!""))*+(?:\"\"\")?
+        |\'\'\'(?:[^'\\]++|\\.|'(?!''))*+(?:\'\'\')?
+        |"(?:[^"\\\n]++|\\.)*+"?
+        |'(?:[^'\\\n]++|\\.)*+'?)
+    |\w++|[^\w\s]""",
+    re.VERBOSE | re.DOTALL,
+)
+"""Comments, strings with their prefix, words and signs; always matches, so that it takes linear time."""
+
+
 class LimitExceeded(Exception):
     """The text is too large in one respect; `line` counts from 1."""
 
-    def __init__(self, node: ast.AST, what: str) -> None:
+    def __init__(self, node: ast.AST | None, what: str, line: int = 1) -> None:
         super().__init__(what)
-        self.line = getattr(node, "lineno", 1)
+        self.line = getattr(node, "lineno", line)
         self.what = what
+
+
+def check_tokens(text: str) -> None:
+    """Raise LimitExceeded, before Python parses `text`, for an f-string or too many tokens.
+
+    An f-string holds expressions, which Python's parser copies and nests at a cost far above their length.
+    """
+    for count, token in enumerate(_TOKENS.finditer(text)):
+        prefix = token["prefix"]
+        if prefix and "f" in prefix.lower():
+            line = text.count("\n", 0, token.start()) + 1
+            raise LimitExceeded(
+                None, "f-strings are not part of the program language; write a plain string", line
+            )
+        if count > MAX_TOKENS:
+            line = text.count("\n", 0, token.start()) + 1
+            raise LimitExceeded(None, f"the program has more than {MAX_TOKENS} words and signs", line)
 
 
 def check_limits(tree: ast.AST) -> None:

@@ -8,6 +8,7 @@ source past the guard (`T.call_kernel`, `pragma_import_llvm`), hands out raw add
 
 from __future__ import annotations
 
+import builtins
 import re
 
 _SCALARS = [
@@ -90,6 +91,41 @@ HARMLESS_BUILTINS = frozenset(
     )
 )
 """Builtins that a writer of Python reaches for by habit; refused, but no sign of an attempt to escape."""
+
+BUILTINS = frozenset(dir(builtins))
+"""Names that Python would resolve where the program does not define them yet; a program may not bind them."""
+
+HONEST_MODULES = frozenset({"tvm", "math", "numpy", "torch", "typing", "__future__"})
+"""Modules that a writer of TVMScript imports by habit; refused with advice."""
+
+MODULE_ALIASES = frozenset({"tvm", "tir", "tirx", "relax", "topi", "math", "np", "numpy", "torch", "s_tir"})
+"""Names under which those modules are used."""
+
+NUMBER_NAMES = frozenset({"pi", "e", "inf", "nan", "tau"})
+"""Constants of `math` and `numpy`."""
+
+SCRIPT_IMPORTS = frozenset({("ir", "I"), ("relax", "R"), ("tirx", "T"), ("tir", "T")})
+"""What may be imported, with its name, from `tvm.script`."""
+
+RENAMED = {
+    "T.block": "T.sblock",
+    "T.block_attr": "T.sblock_attr",
+    "T.allocate": "T.alloc_buffer",
+    "T.meta_var": "a plain name or T.let",
+    "T.macro": "the statements written out",
+    "T.call_extern": "T.call_pure_extern",
+    "R.emit": "an assignment",
+}
+"""Functions of earlier versions, or with side effects, and what to write instead."""
+
+RENAMED_ARGUMENTS = {"out_sinfo": "out_ty", "sinfo_args": "ty_args"}
+"""Argument names of earlier versions."""
+
+SYMBOL = re.compile(r"(?!_|TVM|tvm)[A-Za-z][A-Za-z0-9_]{0,100}")
+"""What a kernel's `global_symbol` may be; the build drops it and names the symbols itself."""
+
+DTYPE = re.compile(r"(?:bool|void|(?:u?int|float|bfloat)\d{1,3}(?:_\w{1,12})?(?:x\d{1,3})?)")
+"""Names of element types."""
 
 LOCAL_ATTRIBUTES = frozenset({"data", "shape", "dtype", "strides", "elem_offset"})
 """Attributes of a local name that may be read."""

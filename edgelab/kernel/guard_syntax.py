@@ -12,7 +12,10 @@ _ADVICE = {
     ast.Lambda: "write the expression out",
     ast.ListComp: "write the elements out",
     ast.JoinedStr: "write a plain string",
+    ast.Assert: "remove it, or tell the compiler with T.assume()",
 }
+_HONEST = (ast.JoinedStr, ast.FormattedValue, ast.Assert, ast.Starred)
+"""Refused syntax that is a habit of Python and reaches nowhere by itself."""
 _ESCAPES = (
     ast.Import, ast.ImportFrom, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr,
     ast.JoinedStr, ast.FormattedValue, ast.Await, ast.Yield, ast.YieldFrom, ast.Starred, ast.Try, ast.Raise,
@@ -52,10 +55,29 @@ def refuse_escape(node: ast.AST) -> None:
     """Raise Finding for syntax that runs Python code or hides it: imports, lambdas, comprehensions, f-strings, ..."""
     if isinstance(node, _ESCAPES):
         kind = type(node).__name__
-        honest_import = isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tvm.script")
+        honest = isinstance(node, _HONEST) or _is_honest_import(node)
         advice = _ADVICE.get(type(node), "")
         what = f"{kind} is not part of the program language" + (f"; {advice}" if advice else "")
-        raise Finding(node, what, hack=not honest_import)
+        raise Finding(node, what, hack=not honest)
+
+
+def _is_honest_import(node: ast.AST) -> bool:
+    """Whether an import names only what TVMScript files usually import; it is refused, but is no attack."""
+    if isinstance(node, ast.ImportFrom):
+        modules = [node.module or ""]
+    else:
+        modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [""]
+    return all(module.partition(".")[0] in names.HONEST_MODULES for module in modules)
+
+
+def is_script_import(node: ast.stmt) -> bool:
+    """`from tvm.script import ir as I, relax as R, tirx as T`, or a part of it, which changes nothing."""
+    return (
+        isinstance(node, ast.ImportFrom)
+        and node.module == "tvm.script"
+        and node.level == 0
+        and all((alias.name, alias.asname) in names.SCRIPT_IMPORTS for alias in node.names)
+    )
 
 
 def check_name(name: str, node: ast.AST) -> None:
@@ -64,6 +86,8 @@ def check_name(name: str, node: ast.AST) -> None:
         raise Finding(node, f"the name {name} is reserved", hack=True)
     if name in names.RESERVED or not name.isascii():
         raise Finding(node, f"the name {name} is reserved; choose another")
+    if name in names.BUILTINS:
+        raise Finding(node, f"{name} is the name of a Python builtin; choose another")
 
 
 def indexes_by_string(node: ast.AST) -> bool:

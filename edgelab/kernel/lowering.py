@@ -63,13 +63,20 @@ def bind_parameters(module: IRModule, params: Mapping[str, np.ndarray]) -> IRMod
 def keep_written_kernels(module: IRModule) -> IRModule:
     """The module with every PrimFunc marked opaque, so that fusion neither changes nor absorbs it.
 
+    The symbols that a program gave its kernels are dropped: they could clash with others or mean something to
+    the linker, and the pipeline names every kernel itself.
+
     Fusion would also fail: a `T.Buffer((64,), ...)` has int32 extents and Relax shapes have int64 ones.
     """
     kept = {
-        name: function.with_attr("op_pattern", _OPAQUE) if isinstance(function, PrimFunc) else function
+        name: _opaque(function) if isinstance(function, PrimFunc) else function
         for name, function in module.functions.items()
     }
     return IRModule(kept, attrs=module.attrs)
+
+
+def _opaque(kernel: PrimFunc) -> tvm.ir.BaseFunc:
+    return kernel.without_attr("global_symbol").with_attr("op_pattern", _OPAQUE)
 
 
 def lower(module: IRModule, target: tvm.target.Target, pipeline: BackendPipeline) -> IRModule:

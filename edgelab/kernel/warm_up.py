@@ -8,6 +8,8 @@ import tvm
 
 from edgelab.kernel import checks, guard, lowering
 from edgelab.kernel.adapters import adapter
+from edgelab.kernel.bounds import check_bounds
+from edgelab.kernel.reads import check_reads_follow_writes
 
 PROGRAM = """
 @I.ir_module
@@ -40,8 +42,10 @@ def warm_up() -> None:
     guard.check(PROGRAM)
     module = tvm.script.from_source(PROGRAM, check_well_formed=False)
     checks.check_well_formed(module)
-    checks.check_bounds(module)
+    checks.check_no_addresses(module)
+    check_bounds(module)
     checks.check_inputs_untouched(module)
+    check_reads_follow_writes(module)
     backend = adapter("llvm")
     target = backend.target(None)
     backend.build(backend.lower(lowering.keep_written_kernels(module), target), target)

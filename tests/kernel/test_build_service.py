@@ -26,7 +26,7 @@ from tests.support.programs import INPUT, program, request
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 
 ENDLESS = program(
-    body="for i in T.unroll(64):\n    for j in T.unroll(20000):\n        with T.sblock('C'):\n"
+    body="for i in range(64):\n    C[i] = A[i]\nfor i in T.unroll(64):\n    for j in T.unroll(20000):\n        with T.sblock('C'):\n"
     "            vi, vj = T.axis.remap('SR', [i, j])\n            C[vi] = A[vi] * T.exp(C[vi])"
 )
 """The compiler unrolls this into more than a million statements; it takes minutes."""
@@ -147,6 +147,8 @@ BAD_INPUT = {
         program(body="for i in range(64):\n    C[i + 5] = A[i]"), {}, FailureClass.MEMORY, "C[i + 5] = A[i]"),
     "writes to its input": (
         program(body="for i in range(64):\n    A[i] = C[i]"), {}, FailureClass.HACK, "writes to its input A"),
+    "reads what nobody wrote": (
+        program("A[vi] + C[vi]"), {}, FailureClass.HACK, "reads C before anything in it was written"),
     "GPU threads on a CPU": (
         program(body='for i in T.thread_binding(64, thread="threadIdx.x"):\n    C[i] = A[i]'), {},
         FailureClass.PARALLEL, "no thread axes"),

@@ -99,3 +99,25 @@ def test_a_crash_names_signal_and_phase():
 def test_an_abort_for_want_of_memory_is_a_memory_failure():
     failure = diagnostics.crashed("SIGABRT", "build", "terminate called after throwing 'std::bad_alloc'")
     assert failure.failure_class is FailureClass.MEMORY
+
+
+@pytest.mark.parametrize(
+    "character", ["\x1b", "\x07", "\x00", "\x7f", "\x9b", "\r", "\u202e", "\u2066", "\u2028"]
+)
+def test_what_steers_a_terminal_is_written_out(character: str):
+    text = f"good\nbad {character}]0;title\n"
+    shown = [
+        diagnostics.located(text, 2, f"reason {character}"),
+        diagnostics.clip(f"detail {character}\nsecond"),
+        diagnostics.explain(InternalError(f"odd {character} name"), text, "build").message,
+        diagnostics.crashed("SIGSEGV", "lower", f"noise {character}").detail,
+    ]
+    for message in shown:
+        assert character not in message
+    assert "\nsecond" in shown[1]
+
+
+def test_the_replacement_can_be_read():
+    assert diagnostics.visible("a\x1b[2Jb\u202ec") == "a\\x1b[2Jb\\u202ec"
+    assert diagnostics.visible("é ü \u00d7 名") == "é ü \u00d7 名"
+    assert "\n" not in diagnostics.visible("one\ntwo")

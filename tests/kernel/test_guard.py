@@ -3,7 +3,6 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -203,7 +202,6 @@ def test_a_syntax_error_names_line_text_and_reason():
         (program('T.call_extern("int32", "system", 1)'), FailureClass.HACK),
         (program("A.__class__"), FailureClass.HACK),
         ("import os\n" + program(), FailureClass.HACK),
-        ("from tvm.script import ir as I\n" + program(), FailureClass.SYNTAX_API),
         (program("T.gelu(A[vi])"), FailureClass.SYNTAX_API),
         (program("max(A[vi], 0)"), FailureClass.SYNTAX_API),
         (program("len(A)"), FailureClass.SYNTAX_API),
@@ -215,11 +213,6 @@ def test_a_syntax_error_names_line_text_and_reason():
 )
 def test_only_reaching_for_the_machine_is_a_hack(text: str, expected: FailureClass):
     assert refusal(text).failure_class is expected
-
-
-def test_a_habit_of_python_gets_advice():
-    assert "use T.max()" in refusal(program("max(A[vi], 0)")).message
-    assert "defined already" in refusal("from tvm.script import ir as I\n" + program()).message
 
 
 ACCEPTED = {
@@ -290,10 +283,14 @@ def test_any_text_is_admitted_or_refused_but_nothing_else_happens(text: str):
 @given(
     st.sampled_from(sorted(set(dir(builtins)) - set(guard_names.PYTHON_CALLS) - {"True", "False", "None"})),
     st.sampled_from(["{}(A[vi])", "{}", "{}.x", "{}[0]", "T.exp({})", "A[{}]", "-{}", "A[vi] + {}(1)"]),
+    st.booleans(),
 )
 @settings(deadline=None)
-def test_no_builtin_can_be_named(name: str, form: str):
-    refusal(program(form.format(name)))
+def test_no_builtin_can_be_named(name: str, form: str, bound_later: bool):
+    text = program(form.format(name))
+    refusal(
+        text.replace("        return gv", f"        {name} = gv\n        return gv") if bound_later else text
+    )
 
 
 @given(st.from_regex(r"[a-z_]{1,12}(\.[a-z_]{1,8}){0,3}", fullmatch=True), st.sampled_from("TRI"))
@@ -367,50 +364,3 @@ def test_the_parser_would_run_what_the_guard_refuses(tmp_path: Path):
 def test_the_guard_imports_no_tvm():
     code = "import sys, edgelab.kernel.guard; sys.exit('tvm' in sys.modules or 'torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
-
-
-@pytest.mark.integration
-def test_every_name_on_the_list_exists_in_tvm():
-    from tvm.script.parser import ir, relax, tirx
-
-    roots = {"I": ir, "R": relax, "T": tirx}
-    for dotted in guard_names.FUNCTIONS | guard_names.ANNOTATIONS:
-        root, *path = dotted.split(".")
-        assert (
-            functools.reduce(lambda value, name: getattr(value, name, None), path, roots[root]) is not None
-        ), dotted
-
-
-@pytest.mark.integration
-def test_what_tvm_prints_of_scheduled_kernels_is_admitted():
-    import tvm
-    from tvm import relax
-    from tvm.s_tir import Schedule
-
-    from edgelab.kernel.warm_up import PROGRAM
-
-    module = tvm.script.from_source(PROGRAM)
-    schedules = [Schedule(module) for _ in range(3)]
-    for schedule in schedules:
-        schedule.work_on("scale")
-    blocks = [schedule.get_sblock("B") for schedule in schedules]
-    cpu, gpu, factored = schedules
-    i, j, k = cpu.get_loops(blocks[0])
-    outer, inner = cpu.split(j, [None, 3])
-    cpu.parallel(i)
-    cpu.vectorize(inner)
-    cpu.unroll(outer)
-    cpu.decompose_reduction(blocks[0], k)
-    i, j, k = gpu.get_loops(blocks[1])
-    gpu.cache_read(blocks[1], 0, "shared")
-    written = gpu.cache_write(blocks[1], 0, "local")
-    gpu.bind(i, "blockIdx.x")
-    gpu.bind(j, "threadIdx.x")
-    gpu.reverse_compute_at(written, j)
-    i, j, k = factored.get_loops(blocks[2])
-    factored.rfactor(factored.split(k, [4, None])[0], 0)
-    factored.annotate(factored.get_loops(blocks[2])[0], "pragma_auto_unroll_max_step", 64)
-    for printed in (relax.get_pipeline("zero")(module), *(schedule.mod for schedule in schedules)):
-        text = printed.script(show_meta=False)
-        guard.check(text)
-        tvm.script.from_source(text)

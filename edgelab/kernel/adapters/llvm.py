@@ -56,7 +56,7 @@ class LlvmAdapter:
         return "\n".join(module.inspect_source("ll") for module in executable.mod.imports)
 
     def export(self, executable: Any, path: Path) -> None:
-        """Shared library at `path`. Raises NotReadyError without a C compiler or when it fails."""
+        """Shared library at `path`. Raises what `link` raises."""
         executable.export_library(str(path), fcompile=link)
 
 
@@ -77,6 +77,8 @@ def _collect_binding(loop: For, found: list[str]) -> None:
 def link(path: str, objects: list[str], **_options: object) -> None:
     """Link `objects` into the shared library `path`.
 
+    Raises EvaluationFailure (syntax_api) for objects that cannot be linked and NotReadyError if nothing can.
+
     The C driver is twice as fast as the C++ driver that TVM calls, and kernels use nothing of C++; it
     records the dependency on libm, which calling `ld` by itself would not.
     """
@@ -86,9 +88,24 @@ def link(path: str, objects: list[str], **_options: object) -> None:
     command = [compiler, "-shared", "-fPIC", "-o", path, *objects, "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_LINK_TIME_LIMIT_S, check=False)
     if done.returncode != 0:
-        raise NotReadyError(
-            f"Linking failed: {done.stderr.strip()[-400:]}", advice=f"Check that {compiler} works."
-        )
+        words = done.stderr.strip()[-400:]
+        if _links_nothing(compiler, path):
+            raise EvaluationFailure(
+                FailureClass.SYNTAX_API,
+                f"the program's kernels cannot be linked: {words}",
+                detail=done.stderr,
+            )
+        raise NotReadyError(f"Linking failed: {words}", advice=f"Check that {compiler} works.")
+
+
+def _links_nothing(compiler: str, path: str) -> bool:
+    """Whether the compiler can link an empty library at `path`; then what failed is up to the program."""
+    command = [compiler, "-shared", "-fPIC", "-o", path, "-x", "c", "-", "-lm"]
+    done = subprocess.run(
+        command, input="", capture_output=True, text=True, timeout=_LINK_TIME_LIMIT_S, check=False
+    )
+    Path(path).unlink(missing_ok=True)
+    return done.returncode == 0
 
 
 def host_target(cpuinfo: Path = Path("/proc/cpuinfo")) -> HostTarget:

@@ -90,7 +90,18 @@ def test_without_a_compiler_the_message_says_so(monkeypatch: pytest.MonkeyPatch)
         llvm.link("x.so", [])
 
 
-def test_a_failing_link_keeps_the_linkers_words(tmp_path: Path):
+def test_objects_that_cannot_be_linked_are_the_programs_fault(tmp_path: Path):
     (tmp_path / "a.o").write_text("not an object")
-    with pytest.raises(NotReadyError, match="Linking failed"):
+    with pytest.raises(EvaluationFailure, match="kernels cannot be linked: ") as caught:
         llvm.link(str(tmp_path / "x.so"), [str(tmp_path / "a.o")])
+    assert caught.value.failure_class is FailureClass.SYNTAX_API
+    assert not (tmp_path / "x.so").exists()
+
+
+def test_a_compiler_that_links_nothing_keeps_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    compiler = tmp_path / "cc"
+    compiler.write_text("#!/bin/sh\necho no space left >&2\nexit 1\n")
+    compiler.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda _name: str(compiler))
+    with pytest.raises(NotReadyError, match="Linking failed: no space left"):
+        llvm.link(str(tmp_path / "x.so"), [])
