@@ -19,9 +19,10 @@ from textual.worker import Worker, WorkerState
 from edgelab.errors import EdgeLabError
 from edgelab.screens.base import EdgeScreen
 from edgelab.screens.lab import LabScreen
+from edgelab.visible_text import visible, visible_block
 from edgelab.widgets.bars import MODES
 from edgelab.widgets.palette import DARK, LIGHT, VARIABLE_DEFAULTS, themes
-from edgelab.widgets.spans import clean, clean_block
+from edgelab.widgets.spans import Line, Span
 
 if TYPE_CHECKING:
     from textual.notifications import SeverityLevel
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from edgelab.lab.inventory import Device
     from edgelab.screens.run_feed import RunFeed, RunSnapshot
     from edgelab.screens.sources import Sources
-    from edgelab.widgets.spans import Line
 
 _Params = ParamSpec("_Params")
 _Result = TypeVar("_Result")
@@ -48,6 +48,8 @@ TICK_S = 1 / 12.5
 
 RETRY_S = 1.0
 """Pause before a store that could not be read is tried again."""
+
+_PAUSED: Line = [Span("‖ view paused", "warn bold", "app.pause"), Span("  space goes on", "muted")]
 
 _HIDDEN_TICKS = 6
 _SETTLED_TICKS = 12
@@ -181,6 +183,7 @@ class EdgeLabApp(App[None]):
 
         self.feed = RunFeed(self.sources, run_id)
         self.snapshot = None
+        self._end_pause()
 
     async def _follow(self) -> None:
         if self.feed is None:
@@ -229,7 +232,8 @@ class EdgeLabApp(App[None]):
         before, self.snapshot = self.snapshot, snapshot
         self._say("")
         self._announce(before, snapshot)
-        if not self.paused:
+        if not self.paused or before is None:
+            # What was never shown cannot be held still.
             self._paint(snapshot)
 
     def _paint(self, snapshot: RunSnapshot) -> None:
@@ -244,7 +248,8 @@ class EdgeLabApp(App[None]):
         self.set_brief(brief(self.snapshot) if self.snapshot is not None else [])
 
     def set_brief(self, line: Line) -> None:
-        """Show the watched run in the navigation line."""
+        """Show the watched run in the navigation line, or that the view is paused."""
+        line = _PAUSED if self.paused else line
         if line != self.brief:
             self.brief = line
             if isinstance(self.screen, EdgeScreen):
@@ -270,7 +275,7 @@ class EdgeLabApp(App[None]):
     ) -> None:
         """Show a notification as plain text: messages may quote candidates, task files and exceptions."""
         super().notify(
-            clean_block(message), title=clean(title), severity=severity, timeout=timeout, markup=False
+            visible_block(message), title=visible(title), severity=severity, timeout=timeout, markup=False
         )
 
     def _say(self, text: str) -> None:
@@ -301,25 +306,29 @@ class EdgeLabApp(App[None]):
         """Switch to a screen."""
         if mode != self.current_mode:
             self._before = [*self._before[-9:], self.current_mode]
+            self._end_pause()
             self.switch_mode(mode)
 
     def go_back(self) -> None:
         """Return to the screen before."""
         if self._before:
+            self._end_pause()
             self.switch_mode(self._before.pop())
 
     def action_pause(self) -> None:
-        """Hold the view still; the intake goes on."""
+        """Hold the present view still until it is left; the intake goes on."""
         self.paused = not self.paused
         if self.paused:
-            from edgelab.widgets.spans import Span
-
-            self.set_brief(
-                [Span("‖ view paused", "warn bold", "app.pause"), Span("  space goes on", "muted")]
-            )
+            self.set_brief(_PAUSED)
         elif self.snapshot is not None:
             self._paint(self.snapshot)
         else:
+            self.paint_brief()
+
+    def _end_pause(self) -> None:
+        """Another screen or run is shown as it is: what was never on show cannot be held still."""
+        if self.paused:
+            self.paused = False
             self.paint_brief()
 
     def action_turn_theme(self) -> None:
@@ -332,11 +341,12 @@ class EdgeLabApp(App[None]):
         name = time.strftime("edgelab-%Y%m%d-%H%M%S.svg", time.localtime(self.sources.now_s()))
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            path = self.save_screenshot(name, str(folder))
+            self.save_screenshot(name, str(folder))
         except OSError as error:
             self.notify(f"The screenshot could not be saved: {error}.", severity="error")
             return
-        self.notify(f"Saved {path}", title="Screenshot")
+        # The name has a line of its own: a path too long for the notice would break within it.
+        self.notify(f"{name}\nin {folder}", title="Screenshot saved")
 
     def action_leave(self) -> None:
         """Quit, saying that a run under way goes on."""
@@ -348,7 +358,11 @@ class EdgeLabApp(App[None]):
             self.exit()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """Return our commands, then Textual's own."""
+        """Return the commands of the palette, which takes their texts for markup."""
+        for command in self._commands(screen):
+            yield command._replace(help=command.help.replace("[", r"\["))
+
+    def _commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         for key, mode, title in MODES:
             yield SystemCommand(f"Go to {title}", f"Key {key}", lambda mode=mode: self.action_go(mode))
         yield SystemCommand("Pause the view", "Space; the intake goes on", self.action_pause)

@@ -36,6 +36,13 @@ class RunStarted(EventBody, frozen=True, kw_only=True, tag="run_started"):
     resumed: bool = False
 
 
+class DeviceAwaited(EventBody, frozen=True, kw_only=True, tag="device_awaited"):
+    """Another run is using the device; this one begins when it is free. `holder` is empty if not known."""
+
+    device: str
+    holder: str = ""
+
+
 class StepStarted(EventBody, frozen=True, kw_only=True, tag="step_started"):
     """A step of the evaluation began."""
 
@@ -146,6 +153,7 @@ class RunInterrupted(EventBody, frozen=True, kw_only=True, tag="run_interrupted"
 
 AnyEvent = (
     RunStarted
+    | DeviceAwaited
     | StepStarted
     | StepProgress
     | StepFinished

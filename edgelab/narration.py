@@ -6,6 +6,7 @@ from edgelab import quantities as fmt
 from edgelab.events import (
     AnyEvent,
     Built,
+    DeviceAwaited,
     Lowered,
     RunFinished,
     RunInterrupted,
@@ -31,6 +32,9 @@ def narrate(body: AnyEvent) -> tuple[str, str, str] | None:
     if isinstance(body, RunStarted):
         again = "resumed" if body.resumed else "started"
         return "info", "run", f"{again}: {body.task} on {body.device} ({body.backend}), pid {body.pid}"
+    if isinstance(body, DeviceAwaited):
+        who = f"run {body.holder}" if body.holder else "another run"
+        return "warning", "run", f"waiting for {body.device}, which {who} is using"
     if isinstance(body, RunFinished):
         return _finished(body.result)
     if isinstance(body, RunInterrupted):
@@ -56,7 +60,9 @@ def _seed(body: SeedVerified) -> tuple[str, str, str]:
 
 def _finished(result: RunResult) -> tuple[str, str, str]:
     if result.verdict == "ok":
-        ratio = f"{fmt.speedup(result.speedup)} {fmt.interval(result.speedup_ci95)}"
+        ratio = (
+            f"{fmt.measured_speedup(result.speedup, result.speedup_ci95)} {fmt.interval(result.speedup_ci95)}"
+        )
         return "info", "run", f"verdict ok: {ratio}, quality {result.quality}"
     if result.failure is not None:
         return (

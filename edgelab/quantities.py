@@ -34,9 +34,9 @@ def speedup(ratio: float | None) -> str:
 
 def measured_speedup(ratio: float | None, bounds: tuple[float, float] | None) -> str:
     """Return a speed-up with as many decimals as `interval` shows of its bounds: `1.003×` in `[1.002, 1.005]`."""
-    if ratio is None or bounds is None or _interval_decimals(*bounds) == 2:
+    if ratio is None or bounds is None:
         return speedup(ratio)
-    return f"{ratio:.3f}×"
+    return f"{ratio:.{_interval_decimals(*bounds)}f}×"
 
 
 def interval(bounds: tuple[float, float] | None) -> str:

@@ -63,6 +63,7 @@ class WorkerClient:
         self._device = device
         self._lock = asyncio.Lock()
         self._last_id = 0
+        self._greeting: Hello | None = None
         self.usable = True
 
     @classmethod
@@ -90,8 +91,10 @@ class WorkerClient:
         await self._connection.close()
 
     async def hello(self) -> Hello:
-        """What the worker is and runs on."""
-        return await self._ask(Hello, "hello", _START_LIMIT_S)
+        """What the worker is and runs on; it does not change, so it is asked once."""
+        if self._greeting is None:
+            self._greeting = await self._ask(Hello, "hello", _START_LIMIT_S)
+        return self._greeting
 
     async def load(self, program: str, artefact: str, limits: Limits) -> Loaded:
         """Load an artefact (blob hash) into a child of its own, in place of one of the same name."""
@@ -235,7 +238,8 @@ class WorkerClient:
         except (KeyError, ValueError):
             return self._broken(f"sent an error of no known class: {str(event)[:200]}")
         program = str(event.get("program", ""))
-        return ProgramFailure(failure_class, f"{message}, on {self._device}", detail=detail, program=program)
+        said = f"{message.rstrip('.')}, on {self._device}"
+        return ProgramFailure(failure_class, said, detail=detail, program=program)
 
     async def _ended(self) -> EvaluationFailure:
         how, stderr_tail = await self._connection.describe_end()

@@ -20,6 +20,7 @@ from edgelab.kernel.adapters import adapter
 from edgelab.kernel.bounds import check_bounds
 from edgelab.kernel.build_protocol import BuildReply, BuildRequest, ServerEvent
 from edgelab.kernel.reads import check_reads_follow_writes
+from edgelab.visible_text import visible, visible_block
 
 _RECURSION_LIMIT = 5000
 """TVM's parser takes several Python frames for each level that an expression nests."""
@@ -43,8 +44,8 @@ def run_build(request: BuildRequest, workspace: Path, report: Report) -> None:
             ServerEvent(
                 event="error",
                 failure_class=str(_class_of(error, failure)),
-                message=diagnostics.visible(failure.message),
-                detail=diagnostics.visible(failure.detail, multiline=True),
+                message=visible(failure.message),
+                detail=visible_block(failure.detail),
             )
         )
     else:

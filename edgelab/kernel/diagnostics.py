@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from edgelab.errors import EvaluationFailure, FailureClass
+from edgelab.visible_text import visible, visible_block
 
 _LOCATION = re.compile(r"^ *--> <str>:(\d+):(\d+)", re.MULTILINE)
 _PASS = re.compile(r"^Error in pass: .*$", re.MULTILINE)
@@ -13,10 +14,6 @@ _PARALLEL = re.compile(
     r"thread_?scope|threadIdx|blockIdx|thread_extent|thread binding|launch_thread|race", re.IGNORECASE
 )
 _MEMORY = re.compile(r"bad_alloc|out of memory|cannot allocate memory|MemoryError", re.IGNORECASE)
-_UNSEEN = re.compile(
-    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
-)
-"""Control characters, lone surrogates, and what reorders text or breaks lines without being seen."""
 DETAIL_CHARACTERS = 8000
 
 
@@ -42,20 +39,6 @@ def explain(error: BaseException, text: str, phase: str) -> EvaluationFailure:
     return EvaluationFailure(failure_class, message, detail=clip(raw))
 
 
-def visible(text: str, *, multiline: bool = False) -> str:
-    """`text` with control and direction characters written out, so that it cannot steer a terminal.
-
-    Newlines and tabs stay in a `multiline` text.
-    """
-    shown = _UNSEEN.sub(lambda match: _escape(match[0]), text)
-    return shown if multiline else shown.replace("\n", "\\n").replace("\t", " ")
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
-
-
 def located(text: str, line: int, reason: str, column: int | None = None) -> str:
     """`line 8, column 17: undefined variable vj, in: C[vi] = A[vj]`; lines and columns count from 1."""
     lines = re.split("\r\n|\r|\n", text)
@@ -66,7 +49,7 @@ def located(text: str, line: int, reason: str, column: int | None = None) -> str
 
 def clip(text: str) -> str:
     """The beginning of a long detail, which is where TVM says what happened."""
-    shown = visible(text[:DETAIL_CHARACTERS], multiline=True)
+    shown = visible_block(text[:DETAIL_CHARACTERS])
     return shown if len(text) <= DETAIL_CHARACTERS else shown + "\n[...]"
 
 
@@ -86,11 +69,11 @@ def crashed(signal_name: str, phase: str, stderr: str) -> EvaluationFailure:
         return EvaluationFailure(
             FailureClass.MEMORY,
             f"compiling ran out of memory during {phase}",
-            detail=visible(stderr[-DETAIL_CHARACTERS:], multiline=True),
+            detail=visible_block(stderr[-DETAIL_CHARACTERS:]),
         )
     return EvaluationFailure(
         FailureClass.CRASH,
         f"the compiler crashed with {signal_name} during {phase}",
-        detail=visible(stderr[-DETAIL_CHARACTERS:], multiline=True),
+        detail=visible_block(stderr[-DETAIL_CHARACTERS:]),
         advice="Reduce the program until it compiles; the pass pipeline does not survive what it holds.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import re
 from collections.abc import Callable
 
@@ -210,6 +211,13 @@ def _module_advice(dotted: str | None) -> str | None:
     return f"{dotted} is not in the program language; write the number out" if plain else None
 
 
+def _nearest(dotted: str) -> str | None:
+    """The function that was most likely meant: the other dialect's of the same name, or a typing error away."""
+    if (same := f"T.{dotted[2:]}") in names.FUNCTIONS:
+        return same
+    return next(iter(difflib.get_close_matches(dotted, names.FUNCTIONS, n=1, cutoff=0.8)), None)
+
+
 def _refused_call(node: ast.Call, dotted: str | None) -> Finding:
     what = dotted or ast.unparse(node.func)[:60]
     advice = _module_advice(dotted)
@@ -222,8 +230,9 @@ def _refused_call(node: ast.Call, dotted: str | None) -> Finding:
             node, f"{what} is not in the program language; write {names.RENAMED[dotted]}", hack=hack
         )
     if dotted and re.fullmatch(r"[TRI]\.[A-Za-z_.0-9]+", dotted):
-        near = f"; use T.{dotted[2:]}" if f"T.{dotted[2:]}" in names.FUNCTIONS else ""
-        return Finding(node, f"{what} is not in the program language{near}", hack=_smells(dotted))
+        near = _nearest(dotted)
+        said = f"{what} is not in the program language" + (f"; nearest: {near}" if near else "")
+        return Finding(node, said, hack=near is None and _smells(dotted))
     if dotted and "." not in dotted and f"T.{dotted}" in names.FUNCTIONS:
         return Finding(node, f"{what}() is Python's; use T.{dotted}()")
     return Finding(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import tempfile
+from pathlib import Path
 
 import tvm
 
@@ -38,7 +40,7 @@ class Module:
 
 
 def warm_up() -> None:
-    """Run every step of a build except linking. Nothing in it starts a thread: the server forks after this."""
+    """Run every step of a build. Nothing in it starts a thread: the server forks after this."""
     guard.check(PROGRAM)
     module = tvm.script.from_source(PROGRAM, check_well_formed=False)
     checks.check_well_formed(module)
@@ -48,6 +50,8 @@ def warm_up() -> None:
     check_reads_follow_writes(module)
     backend = adapter("llvm")
     target = backend.target(None)
-    backend.build(backend.lower(lowering.keep_written_kernels(module), target), target)
+    executable = backend.build(backend.lower(lowering.keep_written_kernels(module), target), target)
+    with tempfile.TemporaryDirectory() as folder:
+        backend.export(executable, Path(folder, "warm.so"))
     gc.collect()
     gc.freeze()

@@ -15,7 +15,7 @@ from edgelab.bench.services import Services
 from edgelab.bench.tasks import Catalogue, TaskSpec, catalogue_root, resolve
 from edgelab.drivers.local import LocalTransport
 from edgelab.errors import EdgeLabError, EvaluationFailure, ExitCode, FailureClass, NotReadyError
-from edgelab.events import Built, EventBody, LogLine, RunInterrupted, RunStarted
+from edgelab.events import Built, DeviceAwaited, EventBody, LogLine, RunInterrupted, RunStarted
 from edgelab.home import Home
 from edgelab.lab.lease import Holder, lease
 from edgelab.results import RunResult
@@ -104,8 +104,7 @@ class RunProcess:
         raise AssertionError("unreachable: the last attempt returns")
 
     def _say_waiting(self, holder: Holder | None) -> None:
-        who = f"run {holder.run} (pid {holder.pid})" if holder else "another run"
-        self._emit(LogLine(level="warning", text=f"Waiting for {self._spec.device}, which {who} is using."))
+        self._emit(DeviceAwaited(device=self._spec.device, holder=holder.run if holder else ""))
 
     def _internal(self, error: Exception) -> EdgeLabError:
         internal = EdgeLabError(

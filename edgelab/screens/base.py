@@ -35,7 +35,7 @@ class EdgeScreen(Screen[None]):
     HINTS: ClassVar[Sequence[Hint]] = ()
     AUTO_FOCUS = "RowTable, LogView, LinesView"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012 - not a ClassVar in Textual
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (36, "-tall")]  # noqa: RUF012 - not a ClassVar in Textual
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (20, "-short"), (36, "-tall")]  # noqa: RUF012 - not a ClassVar in Textual
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", show=False),
         Binding("escape", "back", "Back", show=False),

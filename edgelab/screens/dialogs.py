@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 _EVERYWHERE = (
     ("1 … 5", "go to a screen"),
     ("/", "filter: words that must occur, !word must not"),
-    ("esc", "leave the filter, else the screen before"),
+    ("esc", "leave the filter, else (not in Tasks) go back"),
     ("tab", "next part of the screen"),
     ("y", "copy (OSC 52, works over SSH)"),
-    ("space", "hold the view still; the intake goes on"),
+    ("space", "hold this view still; the intake goes on"),
     ("ctrl+s", "save the screen as SVG"),
     ("ctrl+p", "all commands"),
     ("t", "light or dark theme"),
@@ -80,15 +80,15 @@ class HelpDialog(ModalScreen[None]):
         with Vertical(classes="dialog"):
             yield LinesView(id="keys-text")
 
-    def on_mount(self) -> None:
-        """Fill the box."""
+    @on(LinesView.Resized)
+    def _fill(self) -> None:
         title = next(title for _, mode, title in MODES if mode == self._mode)
-        cells = 65
+        view = self.query_one(LinesView)
+        cells = view.cells
         lines: list[Line] = []
         if own := _OF_A_SCREEN[self._mode]:
-            lines += [rule(title, cells), *_keys(own), []]
-        lines += [rule("Everywhere", cells), *_keys(_EVERYWHERE)]
-        view = self.query_one(LinesView)
+            lines += [rule(title, cells), *_keys(own, cells), []]
+        lines += [rule("Everywhere", cells), *_keys(_EVERYWHERE, cells)]
         view.set_lines(lines)
         view.styles.height = min(len(lines), self.app.size.height - 6)
 
@@ -101,8 +101,12 @@ class HelpDialog(ModalScreen[None]):
         self.dismiss(None)
 
 
-def _keys(keys: Sequence[tuple[str, str]]) -> list[Line]:
-    return [[Span(f"{key:<10}", "accent"), Span(said, "text")] for key, said in keys]
+def _keys(keys: Sequence[tuple[str, str]], cells: int) -> list[Line]:
+    return [
+        [Span(f"{key if index == 0 else '':<10}", "accent"), Span(text, "text")]
+        for key, said in keys
+        for index, text in enumerate(wrap(said, cells - 10))
+    ]
 
 
 class ConfirmDialog(ModalScreen[bool]):

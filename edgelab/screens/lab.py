@@ -93,7 +93,7 @@ class LabScreen(EdgeScreen):
             self._clocks.append(state.cpu_freq_hz)
             self._loads.append(state.cpu_percent)
             self._sampled.set()
-            if not app.paused:
+            if not app.paused or self._history == HostHistory():
                 self._history = HostHistory(state, tuple(self._clocks), tuple(self._loads))
                 self._show()
             await asyncio.sleep(SAMPLE_S)
@@ -106,7 +106,7 @@ class LabScreen(EdgeScreen):
         app = self.lab_app
         while True:
             found = await app.read(read_activity, app.sources, [device.name for device in self._devices])
-            if not app.paused:
+            if not app.paused or not self._activity:
                 self._activity = found
                 self.say("", about="activity")
                 self._show()

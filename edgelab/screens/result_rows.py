@@ -136,7 +136,8 @@ def speedup_spans(outcome: Outcome) -> tuple[Span, Span]:
     row = outcome.measurement
     if row is not None and outcome.counts:
         bounds = fmt.interval((row.speedup_low, row.speedup_high))
-        return Span(fmt.speedup(row.speedup), "text bold"), Span(bounds, "text")
+        ratio = fmt.measured_speedup(row.speedup, (row.speedup_low, row.speedup_high))
+        return Span(ratio, "text bold"), Span(bounds, "text")
     none = Span(fmt.UNKNOWN, "faint")
     if outcome.verdict == "failed":
         return none, Span(outcome.failure_class or fmt.UNKNOWN, "bad")
@@ -205,12 +206,13 @@ def _told(text: str, style: str, cells: int) -> list[Line]:
 
 
 def _facts(row: MeasurementRecord, counts: bool, cells: int) -> list[Line]:
-    bounds = fmt.interval((row.speedup_low, row.speedup_high))
+    bounds = row.speedup_low, row.speedup_high
+    ratio = f"{fmt.measured_speedup(row.speedup, bounds)}  95 % {fmt.interval(bounds)}"
     calls = f"{row.calls_per_block} call{'s' if row.calls_per_block != 1 else ''} a block"
     facts = (
         (
             "speed-up" if counts else "reached",
-            f"{fmt.speedup(row.speedup)}  95 % {bounds}  rCV {fmt.share(row.rcv_speedup)}",
+            f"{ratio}  rCV {fmt.share(row.rcv_speedup)}",
         ),
         ("candidate", f"{fmt.latency(row.latency_candidate_s)}  rCV {fmt.share(row.rcv_candidate)}"),
         (

@@ -46,13 +46,12 @@ class ResultsScreen(EdgeScreen):
     def __init__(self) -> None:
         super().__init__()
         self._found: dict[str, Outcome] = {}
+        self._read = False
 
     def compose_body(self) -> ComposeResult:
         """The table above its detail."""
         with Container(id="stack"):
-            yield RowTable(
-                COLUMNS, id="results", empty="No measurement yet: 2 shows the tasks, Enter runs one."
-            )
+            yield RowTable(COLUMNS, id="results", empty="reading the results…")
             yield LinesView(id="detail")
 
     def arrive(self) -> None:
@@ -68,11 +67,12 @@ class ResultsScreen(EdgeScreen):
         while True:
             measured = await app.read(app.sources.store.measurements, LIMIT)
             runs = await app.read(app.sources.store.runs, LIMIT)
-            if not app.paused:
+            if not app.paused or not self._read:
+                self._read = True
                 self._found = {outcome.run: outcome for outcome in outcomes(measured, runs)}
-                self.query_one(RowTable).set_rows(
-                    outcome_rows(list(self._found.values()), app.sources.now_s())
-                )
+                table = self.query_one(RowTable)
+                table.empty = "No measurement yet: 2 shows the tasks, Enter runs one."
+                table.set_rows(outcome_rows(list(self._found.values()), app.sources.now_s()))
                 self.say("", about="load")
             await asyncio.sleep(_REFRESH_S)
 

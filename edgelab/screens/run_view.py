@@ -11,6 +11,7 @@ from edgelab.events import (
     STEPS,
     AnyEvent,
     Built,
+    DeviceAwaited,
     DeviceSampled,
     LogLine,
     Lowered,
@@ -32,7 +33,9 @@ from edgelab.store.records import StepRecord
 LOG_LIMIT = 5000
 """Log lines kept; older ones are in the store."""
 
-StepState = Literal["waiting", "running", "ok", "failed"]
+StepState = Literal["waiting", "running", "ok", "failed", "stopped"]
+
+"""What a run says while another one has the device."""
 
 
 class LogEntry(msgspec.Struct, frozen=True):
@@ -61,7 +64,8 @@ class StepView(msgspec.Struct, frozen=True):
 class RunView(msgspec.Struct, frozen=True):
     """All that the Runner shows of a run. `timing` holds the newest statistics, which cover all pairs.
 
-    `resumed` counts how often the run was resumed.
+    `resumed` counts how often the run was resumed; `started_s` and the steps are those of its newest
+    attempt. `waits_for` names who has the device that the run waits for.
     """
 
     started: RunStarted | None = None
@@ -74,6 +78,7 @@ class RunView(msgspec.Struct, frozen=True):
     baseline: Series = Series()
     speedup: Series = Series()
     resumed: int = 0
+    waits_for: str = ""
     timing: PairsTimed | None = None
     device: DeviceSampled | None = None
     result: RunResult | None = None
@@ -115,14 +120,20 @@ def fold(view: RunView, events: Sequence[StoredEvent], *, max_log_lines: int | N
 
 
 def with_steps(view: RunView, records: Iterable[StepRecord]) -> RunView:
-    """Return the view with steps from the store where its events began too late to tell."""
+    """Return the view with steps from the store where its events began too late to tell.
+
+    The rows have no word for a stop on request: in an interrupted run it is a failure without a reason.
+    """
     steps = {step.name: step for step in view.steps}
     for record in records:
         known = steps.get(record.name)
-        if known is not None and known.state in ("ok", "failed"):
+        if known is not None and known.state in ("ok", "failed", "stopped"):
+            continue
+        if view.started_s is not None and record.started_s < view.started_s:
+            # Left over from an earlier attempt.
             continue
         state: StepState = "running" if record.ok is None else "ok" if record.ok else "failed"
-        steps[record.name] = StepView(
+        step = StepView(
             name=record.name,
             state=state,
             started_s=record.started_s,
@@ -132,7 +143,14 @@ def with_steps(view: RunView, records: Iterable[StepRecord]) -> RunView:
             note=known.note if known else "",
             summary=record.summary or "",
         )
+        steps[record.name] = _stopped(step) if view.interrupted is not None else step
     return msgspec.structs.replace(view, steps=tuple(steps.values()))
+
+
+def _stopped(step: StepView) -> StepView:
+    """Return the step of an interrupted run: what was cut off without a reason was stopped on request."""
+    cut_off = step.state in ("running", "failed") and not step.summary
+    return msgspec.structs.replace(step, state="stopped") if cut_off else step
 
 
 def with_series(view: RunView, candidate_s: Sequence[float], baseline_s: Sequence[float]) -> RunView:
@@ -188,18 +206,19 @@ class _Folding:
 
     def _take_rare(self, body: AnyEvent, time_s: float) -> None:
         if isinstance(body, RunStarted):
-            self._changes |= {"started": body, "interrupted": None, "result": None}
+            # A resumed run does all steps anew: nothing of the earlier attempt is true of this one.
+            self._changes |= {"started": body, "started_s": time_s, "interrupted": None, "result": None}
+            self._changes |= {"timing": None, "waits_for": ""}
+            self._restarted, self._pairs, self._latencies = True, 0, ([], [])
             self._resumed += body.resumed
-            # A resumed run has worked since it first began.
-            if not body.resumed or self._view.started_s is None:
-                self._changes["started_s"] = time_s
-            for name, step in self._steps.items():
-                if step.state == "running":
-                    self._steps[name] = StepView(name)
+            self._steps = {name: StepView(name) for name in self._steps}
+        elif isinstance(body, DeviceAwaited):
+            self._changes["waits_for"] = f"run {body.holder}" if body.holder else "another run"
         elif isinstance(body, RunFinished):
             self._changes["result"] = body.result
         elif isinstance(body, RunInterrupted):
             self._changes["interrupted"] = body
+            self._steps = {name: _stopped(step) for name, step in self._steps.items()}
         elif isinstance(body, DeviceSampled):
             self._changes["device"] = body
         else:
@@ -220,12 +239,13 @@ class _Folding:
         step = self._steps.get(body.step, StepView(body.step))
         if isinstance(body, StepStarted):
             step = StepView(body.step, "running", started_s=time_s)
+            self._changes["waits_for"] = ""
         elif isinstance(body, StepProgress):
             step = msgspec.structs.replace(
                 step, state="running", done=body.done, total=body.total, note=body.note
             )
         else:
-            state: StepState = "ok" if body.ok else "failed"
+            state: StepState = "ok" if body.ok else "stopped" if body.stopped else "failed"
             step = msgspec.structs.replace(
                 step, state=state, elapsed_s=body.elapsed_s, summary=body.summary, note=""
             )

@@ -42,6 +42,10 @@ ADVICE: dict[str, str] = {
 """What to do about a failure, by its class."""
 
 
+SAME_PROGRAM = "same program: what is left is noise"
+"""Said where candidate and baseline are one program: no speed-up can be one."""
+
+
 def advice_of(failure: Failure) -> str:
     """Return what to do about a failure: its own advice, else that of its class."""
     return failure.advice or ADVICE.get(failure.failure_class, "")
@@ -71,10 +75,17 @@ def brief(snapshot: RunSnapshot) -> Line:
     line: Line = [lead._replace(action="app.go('runner')"), Span(" ")]
     if result is not None and result.verdict == "ok":
         line.append(Span(fmt.speedup(result.speedup) + " ", "text"))
+    elif waits(snapshot):
+        line.append(Span("waits for the device ", "warn"))
     elif snapshot.state == "running" and (step := snapshot.view.step) is not None:
         share = f" {step.done * 100 // step.total} %" if step.total else ""
         line.append(Span(f"{step.name}{share} ", "text"))
     return [*line, Span(task_name(snapshot), "muted", "app.go('runner')")]
+
+
+def waits(snapshot: RunSnapshot) -> bool:
+    """Whether a run that is alive waits until another one leaves the device."""
+    return snapshot.state == "running" and bool(snapshot.view.waits_for)
 
 
 def task_name(snapshot: RunSnapshot) -> str:
@@ -91,20 +102,32 @@ def ended_words(snapshot: RunSnapshot) -> str:
         word = STATES[snapshot.state][1]
         return f"{name}: {word} (run {snapshot.run_id}); 3 shows it."
     if result.verdict == "ok":
-        return f"{name}: ok, {fmt.speedup(result.speedup)} {fmt.interval(result.speedup_ci95)}"
+        return f"{name}: ok, {measured(result.speedup, result.speedup_ci95)}"
     if result.failure is not None:
         return f"{name}: failed ({result.failure.failure_class}): {result.failure.message}"
     return f"{name}: {result.verdict}"
+
+
+def measured(ratio: float | None, bounds: tuple[float, float] | None) -> str:
+    """Return a speed-up with its 95 % interval, both with the same decimals."""
+    return f"{fmt.measured_speedup(ratio, bounds)} {fmt.interval(bounds)}"
+
+
+def same_program(result: RunResult) -> bool:
+    """Whether a run compared a program with itself."""
+    return result.baseline is not None and result.candidate_program == result.baseline.program != ""
 
 
 def comparison(result: RunResult) -> str:
     """Return what the speed-up and its 95 % interval say, and no more than that."""
     kind = result.baseline.kind if result.baseline else "plain"
     against = f"the {kind} baseline"
+    if same_program(result):
+        return SAME_PROGRAM
     if result.speedup is None:
         return f"no speed-up over {against}"
     if result.speedup_ci95 is not None and result.speedup_ci95[0] <= 1.0 <= result.speedup_ci95[1]:
-        return f"no difference from {against} shown: the interval holds 1"
+        return f"no difference from {against} shown: the interval contains 1.00"
     if result.speedup >= 1.0:
         return f"faster than {against}"
     return f"slower than {against}"

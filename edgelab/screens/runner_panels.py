@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from edgelab import quantities as fmt
 from edgelab.results import Latency, RobustVariation
-from edgelab.screens.run_words import run_subject, state_span, task_name
+from edgelab.screens.run_words import run_subject, state_span, task_name, waits
 from edgelab.widgets.marks import bar
 from edgelab.widgets.plot import Curve, Plot
 from edgelab.widgets.spans import Line, Span, fit, pad, rule, spread, width
@@ -21,6 +21,7 @@ _STEP_MARKS = {
     "running": ("▸", "running", "accent"),
     "ok": ("✓", "done", "good"),
     "failed": ("✗", "failed", "bad"),
+    "stopped": ("‖", "stopped", "warn"),
 }
 
 _LEAST_SHARE = 0.02
@@ -28,16 +29,20 @@ _LEAST_SHARE = 0.02
 
 
 def elapsed_s(snapshot: RunSnapshot, now_s: float) -> float | None:
-    """Return how long the run took, or takes so far; a lost run ends with its last event."""
+    """Return how long the newest attempt took, or takes so far; a lost run ends with its last event."""
     record, view = snapshot.record, snapshot.view
     if view.result is not None and view.result.elapsed_s:
         return view.result.elapsed_s
-    started_s = view.started_s if record is None or record.started_s is None else record.started_s
+    # The record is read less often than the events, and keeps the end of the attempt before.
+    starts = (view.started_s, record.started_s if record is not None else None)
+    started_s = max((start for start in starts if start is not None), default=None)
     if started_s is None:
         return None
+    if snapshot.state == "running":
+        return max(now_s - started_s, 0.0)
     ended_s = record.finished_s if record is not None else None
-    if ended_s is None:
-        ended_s = now_s if snapshot.state == "running" else view.last_event_s
+    if ended_s is None or ended_s < started_s:
+        ended_s = view.last_event_s
     return None if ended_s is None else max(ended_s - started_s, 0.0)
 
 
@@ -54,6 +59,8 @@ def header_lines(snapshot: RunSnapshot, now_s: float, cells: int) -> list[Line]:
     left.append(Span(where, "muted"))
     if view.resumed:
         left.append(Span("  resumed" + (f" {view.resumed} times" if view.resumed > 1 else ""), "warn"))
+    if waits(snapshot):
+        left.append(Span("  waits for the device", "warn"))
     if record is not None and record.simulated:
         left.append(Span("  simulated", "warn"))
     right: Line = [
@@ -126,6 +133,8 @@ def _step_rest(step: StepView, alive: bool, room: int) -> Line:
         line = [*bar(step.done / step.total, bar_cells, "accent" if alive else "muted"), Span(count, "muted")]
         return [*line, Span(note, "faint")] if width(line) + len(note) <= room else line
     said = step.summary or step.note
+    if step.state == "stopped" and step.total and not said:
+        said = f"{step.done} of {step.total}"
     # Half a summary says little; the log has it whole.
     return [Span(said, "muted")] if 0 < len(said) <= room or room >= 30 else []
 
@@ -168,7 +177,12 @@ def stats_lines(view: RunView, cells: int) -> list[Line]:
     rows = (
         ("candidate", fmt.latency(latency.candidate), rcv.candidate, "candidate"),
         ("baseline", fmt.latency(latency.baseline), rcv.baseline, "baseline"),
-        ("speed-up", fmt.speedup(numbers.speedup), rcv.speedup, "text bold" if counts else "faint"),
+        (
+            "speed-up",
+            fmt.measured_speedup(numbers.speedup, numbers.bounds),
+            rcv.speedup,
+            "text bold" if counts else "faint",
+        ),
     )
     lines = [_stat(name, value, style, f"rCV {fmt.share(varied)}") for name, value, varied, style in rows]
     lines += [_stat("95 %", fmt.interval(numbers.bounds), "text", "of the median"), _pairs(view)]
@@ -215,6 +229,10 @@ def latency_plot(view: RunView) -> Plot:
     )
 
 
+def _fine_speedup(ratio: float) -> str:
+    return fmt.measured_speedup(ratio, (ratio, ratio))
+
+
 def speedup_plot(view: RunView) -> Plot:
     """Return the plot of the paired speed-up with its median and 95 % band."""
     timing, result = view.timing, view.result
@@ -222,12 +240,16 @@ def speedup_plot(view: RunView) -> Plot:
     band = timing.speedup_ci95 if timing else None
     if result is not None and result.speedup is not None:
         level, band = result.speedup, result.speedup_ci95
+    # The axis has the decimals of the median on it.
+    fine = level is not None and fmt.measured_speedup(level, band) != fmt.speedup(level)
     return Plot(
         title="Speed-up",
         curves=(Curve(view.speedup.values, "info"),),
-        label=fmt.speedup,
+        label=_fine_speedup if fine else fmt.speedup,
         least_share=_LEAST_SHARE,
-        note=f"median {fmt.speedup(level)}, 95 % {fmt.interval(band)}" if level is not None else "",
+        note=f"median {fmt.measured_speedup(level, band)}, 95 % {fmt.interval(band)}"
+        if level is not None
+        else "",
         empty="baseline / candidate of each pair",
         band=band,
         level=level,

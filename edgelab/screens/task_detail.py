@@ -101,9 +101,10 @@ def _fact(name: str, text: str, cells: int) -> list[Line]:
 def _best(best: MeasurementRecord | None, now_s: float, cells: int) -> list[Line]:
     if best is None:
         return _fact("best", "not measured yet", cells)
-    bounds = fmt.interval((best.speedup_low, best.speedup_high))
+    bounds = best.speedup_low, best.speedup_high
     said = (
-        f"{fmt.speedup(best.speedup)} {bounds} over {best.baseline_kind}, {fmt.latency(best.latency_candidate_s)} "
+        f"{fmt.measured_speedup(best.speedup, bounds)} {fmt.interval(bounds)} over {best.baseline_kind}, "
+        f"{fmt.latency(best.latency_candidate_s)} "
         f"on {best.device}, quality {best.quality}, {fmt.age(now_s - best.created_s)}"
     )
     return _fact("best", said, cells)

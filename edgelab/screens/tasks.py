@@ -13,7 +13,7 @@ from textual.containers import Container
 from edgelab.errors import EdgeLabError
 from edgelab.screens.base import EdgeScreen
 from edgelab.screens.task_detail import COLUMNS, best_by_task, task_lines, task_rows
-from edgelab.widgets.bars import Hint
+from edgelab.widgets.bars import FilterBar, Hint
 from edgelab.widgets.lines import LinesView
 from edgelab.widgets.spans import Line, Span
 from edgelab.widgets.table import RowTable
@@ -144,6 +144,11 @@ class TasksScreen(EdgeScreen):
 
         before = self._candidates.get(task.name)
         self.app.push_screen(CandidateDialog(task.name, str(before or "")), named)
+
+    def action_back(self) -> None:
+        """Leave the filter. The catalogue is no place one comes back from: esc once too often does nothing."""
+        if self.query_one(FilterBar).display:
+            super().action_back()
 
     def action_sort(self) -> None:
         """Sort by the next column (for the mouse)."""

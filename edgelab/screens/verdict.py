@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from edgelab import quantities as fmt
-from edgelab.screens.run_words import VERDICTS, advice_of, comparison
+from edgelab.screens.run_words import (
+    SAME_PROGRAM,
+    VERDICTS,
+    advice_of,
+    comparison,
+    measured,
+    same_program,
+    waits,
+)
 from edgelab.widgets.spans import Line, Span, fit, rule, wrap
 
 if TYPE_CHECKING:
@@ -82,7 +90,7 @@ def _ok(result: RunResult, cells: int) -> list[Line]:
     text, style = _BADGES["ok"]
     head: Line = [
         Span(f" {text} ", f"mark on:{style} bold"),
-        Span(f"  {fmt.speedup(result.speedup)}", f"{style} bold"),
+        Span(f"  {fmt.measured_speedup(result.speedup, result.speedup_ci95)}", f"{style} bold"),
         Span(f"  95 % {fmt.interval(result.speedup_ci95)}", "text"),
     ]
     said = comparison(result)
@@ -124,11 +132,13 @@ def _unstable(result: RunResult, cells: int) -> list[Line]:
     lines = _headed("unstable", "", "Too noisy to count: no speed-up is reported.", cells)
     rcv = result.rcv
     reached = (
-        f"Reached {fmt.speedup(result.speedup)} {fmt.interval(result.speedup_ci95)}, {fmt.count(result.pairs)} pairs, "
+        f"Reached {measured(result.speedup, result.speedup_ci95)}, {fmt.count(result.pairs)} pairs, "
         f"rCV {fmt.share(rcv.candidate)}, {fmt.share(rcv.baseline)}, ratio {fmt.share(rcv.speedup)}"
     )
     advice = "Let other work on the device end, then run it again."
     lines += [[Span(line, "text")] for line in wrap(reached, cells)]
+    if same_program(result):
+        advice = f"{advice} Candidate and baseline are the {SAME_PROGRAM}."
     return lines + [[Span(line, "muted")] for line in wrap(advice, cells)]
 
 
@@ -136,12 +146,18 @@ def _pending(snapshot: RunSnapshot, cells: int) -> list[Line]:
     step, timing = snapshot.view.step, snapshot.view.timing
     if snapshot.state == "queued":
         return [[Span("Waiting for the run's process to begin.", "muted")]]
+    if waits(snapshot):
+        said = f"Waiting for the device: {snapshot.view.waits_for} is using it."
+        return [[Span(line, "warn")] for line in wrap(said, cells)]
     said = "No verdict yet"
     if step is not None:
         said += f": {step.name} is under way"
     lines: list[Line] = [[Span(line, "muted")] for line in wrap(said + ".", cells)]
     if timing is not None:
-        so_far = f"So far {fmt.speedup(timing.speedup)} {fmt.interval(timing.speedup_ci95)}"
-        so_far += "; it counts once the quality holds."
+        so_far = f"So far {measured(timing.speedup, timing.speedup_ci95)}; "
+        if timing.quality == "none":
+            so_far += "no quality yet: it counts once one holds."
+        else:
+            so_far += f"quality {timing.quality} holds: it counts once the last checks pass."
         lines += [[Span(line, "muted")] for line in wrap(so_far, cells)]
     return lines

@@ -11,11 +11,12 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from edgelab import quantities as fmt
+from edgelab.visible_text import visible
 from edgelab.widgets.lines import to_strip
 from edgelab.widgets.marks import thumb
 from edgelab.widgets.palette import palette_of
 from edgelab.widgets.query import Query
-from edgelab.widgets.spans import Line, Span, clean, fit, pad, rule, spread
+from edgelab.widgets.spans import Line, Span, fit, pad, rule, spread
 
 if TYPE_CHECKING:
     from textual.strip import Strip
@@ -35,7 +36,7 @@ def entry_line(entry: LogEntry, cells: int, shift: int = 0) -> Line:
     """Return one log line of `cells`; `shift` is how far its text is scrolled to the left."""
     word, style = _LEVELS.get(entry.level, _LEVELS["info"])
     head = [Span(fmt.clock(entry.time_s), "faint"), Span(f" {entry.source:<9.9} ", "muted")]
-    text = (word + clean(entry.text))[shift:]
+    text = (word + visible(entry.text))[shift:]
     return fit([*head, Span(text, style)], cells)
 
 
@@ -100,7 +101,7 @@ class LogView(Widget, can_focus=True):
     def text(self) -> str:
         """Return the matching log as text, for copying."""
         return "\n".join(
-            clean(f"{fmt.clock(e.time_s)} {e.source} {e.level} {e.text}") for e in self._matching
+            visible(f"{fmt.clock(e.time_s)} {e.source} {e.level} {e.text}") for e in self._matching
         )
 
     def _forget_before(self, number: int) -> None:

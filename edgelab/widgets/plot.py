@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
@@ -140,7 +140,8 @@ def plot_lines(plot: Plot, cells: int, rows: int) -> list[Line]:
         canvas.polyline([None if value is None else height(value) for value in column], curve.style)
     marks = _marks(curves, drawn, height, down)
     levels = _levels(plot, height, down)
-    return [heading, *(_row(canvas, row, plot, (low, high), levels, marks) for row in range(down))]
+    labels = _axis_labels(plot, down, (low, high), levels)
+    return [heading, *(_row(canvas, row, labels, levels, marks) for row in range(down))]
 
 
 def _marks(
@@ -182,13 +183,12 @@ def _inside(dot: int, down: int) -> int | None:
 def _row(
     canvas: Canvas,
     row: int,
-    plot: Plot,
-    limits: tuple[float, float],
+    labels: Mapping[int, Span],
     levels: _Levels,
     marks: dict[int, Span],
 ) -> Line:
-    label, style = _axis_label(plot, row, canvas.rows, limits, levels)
-    line: Line = [Span(label.rjust(_GUTTER - 1) + " ", style)]
+    label = labels.get(row, Span(""))
+    line: Line = [Span(label.text.rjust(_GUTTER - 1) + " ", label.style)]
     ground = " on:band" if row in levels.band else ""
     run_text, run_style = "", ""
     for cell in range(canvas.cells):
@@ -211,21 +211,27 @@ def _ground(row: int, levels: _Levels) -> tuple[str, str]:
     return " ", ""
 
 
-def _axis_label(
-    plot: Plot, row: int, rows: int, limits: tuple[float, float], levels: _Levels
-) -> tuple[str, str]:
+def _axis_labels(plot: Plot, rows: int, limits: tuple[float, float], levels: _Levels) -> dict[int, Span]:
+    """Return the labels by row, those that matter most first: no two rows have the same one."""
     low, high = limits
-    if row == levels.level and plot.level is not None:
-        return plot.label(plot.level), "text"
-    if row == 0:
-        return plot.label(high), "faint"
-    if row == rows - 1:
-        return plot.label(low), "faint"
-    if row == levels.reference and plot.reference is not None:
-        return plot.label(plot.reference), "faint"
-    if rows >= 9 and row == rows // 2 and levels.level is None:
-        return plot.label((low + high) / 2), "faint"
-    return "", ""
+    wanted = [(levels.level, plot.level, "text"), (0, high, "faint"), (rows - 1, low, "faint")]
+    wanted.append((levels.reference, plot.reference, "faint"))
+    if rows >= 9 and levels.level is None:
+        wanted.append((rows // 2, (low + high) / 2, "faint"))
+    labels: dict[int, Span] = {}
+    for row, value, style in wanted:
+        if row is None or value is None or row in labels:
+            continue
+        text = _label(plot, value, high)
+        if all(text != label.text for label in labels.values()):
+            labels[row] = Span(text, style)
+    return labels
+
+
+def _label(plot: Plot, value: float, high: float) -> str:
+    """Return the label of a value; zero has the unit of the axis, not the smallest there is."""
+    _, unit_sign, unit = plot.label(high).partition(" ")
+    return f"0 {unit}" if value == 0 and unit_sign else plot.label(value)
 
 
 class SeriesPlot(LinesPanel):

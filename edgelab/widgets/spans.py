@@ -2,36 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-_PICTURES = {code: chr(0x2400 + code) for code in range(32)} | {9: "    ", 127: "␡"}
-"""Control characters by their pictures (ESC becomes ␛); a tab is four spaces."""
-
-
-def clean(text: str) -> str:
-    """Return `text` fit for one terminal line: what is invisible or acts on the terminal becomes visible.
-
-    Control characters become their pictures, other spaces a space. What else cannot be printed becomes `�`:
-    right-to-left overrides, zero-width characters, halves of surrogate pairs.
-    """
-    return text if text.isprintable() else "".join(map(_visible, text))
-
-
-def _visible(character: str) -> str:
-    if character.isprintable():
-        return character
-    if (picture := _PICTURES.get(ord(character))) is not None:
-        return picture
-    return " " if unicodedata.category(character) == "Zs" else "\N{REPLACEMENT CHARACTER}"
-
-
-def clean_block(text: str) -> str:
-    """Return `text` of several lines with each line cleaned."""
-    return "\n".join(clean(line) for line in text.split("\n"))
+from edgelab.visible_text import visible
 
 
 class _SpanFields(NamedTuple):
@@ -43,15 +19,15 @@ class _SpanFields(NamedTuple):
 class Span(_SpanFields):
     """A piece of text; `style` names palette colours and modifiers, `action` is run on a click.
 
-    The text is cleaned here, so that nothing which comes from a candidate, a task file or an exception can
+    The text is made visible here, so that nothing which comes from a candidate, a task file or an exception can
     reach the terminal as a control sequence, whatever screen shows it.
     """
 
     __slots__ = ()
 
     def __new__(cls, text: str, style: str = "", action: str = "") -> Span:
-        """Return the span with its text cleaned."""
-        return super().__new__(cls, clean(text), style, action)
+        """Return the span with its text made visible."""
+        return super().__new__(cls, visible(text), style, action)
 
 
 Line = list[Span]
@@ -127,7 +103,7 @@ def wrap(text: str, cells: int) -> list[str]:
 
     lines: list[str] = []
     for paragraph in text.splitlines() or [""]:
-        shown = clean(paragraph)
+        shown = visible(paragraph)
         lines += textwrap.wrap(shown, max(cells, 8), break_on_hyphens=False, drop_whitespace=True) or [""]
     return lines
 

@@ -140,5 +140,10 @@ def _describe(index: int, result: Comparison) -> str:
     position, got, expected = result.first
     return (
         f"output {index} differs in {result.mismatched} of {result.total} elements, "
-        f"first at {list(position)}: got {got}, expected {expected}"
+        f"first at {list(position)}: got {_shown(got)}, expected {_shown(expected)}"
     )
+
+
+def _shown(value: object) -> str:
+    """Nine significant digits tell any two float32 apart; more would be noise."""
+    return f"{value:.9g}" if isinstance(value, float) else str(value)

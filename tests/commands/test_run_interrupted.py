@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from edgelab.errors import ExitCode
-from edgelab.events import STEPS, LogLine, RunFinished, RunStarted, StepFinished
+from edgelab.events import STEPS, DeviceAwaited, RunFinished, RunStarted, StepFinished
 from edgelab.runs import control
 from edgelab.runs.folder import RunFolder
 from tests.support import candidates
@@ -231,7 +231,7 @@ def test_two_runs_on_one_device_do_not_overlap(cli):
     wait_for(lambda: not any(control.is_alive(cli.home, run) for run in ids))
     with cli.reader() as reader:
         assert all(reader.run(run).result.correct for run in ids)
-        said = [event.body.text for event in reader.events_after(0) if isinstance(event.body, LogLine)]
+        waited = [event.body for event in reader.events_after(0) if isinstance(event.body, DeviceAwaited)]
         times = sorted(
             (step.started_s, step.started_s + step.elapsed_s)
             for run in ids
@@ -239,7 +239,7 @@ def test_two_runs_on_one_device_do_not_overlap(cli):
             if step.name == "time"
         )
     assert times[0][1] <= times[1][0]
-    assert any("Waiting for local, which run" in text for text in said)
+    assert [(body.device, body.holder in ids) for body in waited] == [("local", True)]
 
 
 def test_a_damaged_cached_library_is_built_again(tmp_path):

@@ -115,9 +115,3 @@ def test_what_steers_a_terminal_is_written_out(character: str):
     for message in shown:
         assert character not in message
     assert "\nsecond" in shown[1]
-
-
-def test_the_replacement_can_be_read():
-    assert diagnostics.visible("a\x1b[2Jb\u202ec") == "a\\x1b[2Jb\\u202ec"
-    assert diagnostics.visible("é ü \u00d7 名") == "é ü \u00d7 名"
-    assert "\n" not in diagnostics.visible("one\ntwo")

@@ -139,3 +139,13 @@ def test_no_builtin_can_be_bound(name: str, place: str):
 def test_a_signature_uses_parameters_only(name: str):
     text = program().replace('-> R.Tensor((64,), "float32")', f"-> R.Tuple({name})")
     assert f"the name {name} is not defined here" in refusal(text).message
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("R.nn.sotfmax", "R.nn.softmax"), ("R.matmull", "R.matmul"), ("T.maxx", "T.max"), ("R.exp2", "T.exp2")],
+)
+def test_a_typing_error_is_no_hack_and_the_nearest_name_is_offered(typed: str, meant: str):
+    found = refusal(program(result=f"{typed}(lv)"))
+    assert found.failure_class is FailureClass.SYNTAX_API
+    assert f"nearest: {meant}" in found.message

@@ -124,7 +124,7 @@ def test_activity_tells_the_run_under_way_and_only_results_of_this_device() -> N
         "not counted",
     ):
         assert said in text
-    assert "18.9×" not in text
+    assert "18.90×" not in text
     assert "1.29×" not in text
 
 

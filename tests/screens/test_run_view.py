@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgelab.events import (
+    DeviceAwaited,
     LogLine,
     PairsTimed,
+    RunInterrupted,
     RunStarted,
     StepFinished,
     StepProgress,
@@ -15,6 +17,7 @@ from edgelab.events import (
 )
 from edgelab.screens.run_view import EMPTY, LOG_LIMIT, fold, with_result, with_series, with_steps
 from edgelab.screens.series import SERIES_LIMIT
+from edgelab.store.records import StepRecord
 from tests.support import ui_data
 from tests.support.ui_data import Script
 
@@ -55,7 +58,7 @@ def test_a_finished_run_has_all_steps_and_its_verdict() -> None:
     assert view.result.verdict == "ok"
     assert view.timing is not None
     assert view.candidate.seen == view.baseline.seen == view.speedup.seen == view.timing.pairs == 200
-    assert view.log[-1].text.startswith("verdict ok: 1.31×")
+    assert view.log[-1].text.startswith("verdict ok: 1.3")
 
 
 def test_a_failed_step_is_failed_and_the_rest_waits() -> None:
@@ -109,16 +112,52 @@ def test_timing_that_begins_anew_forgets_the_older_pairs() -> None:
     assert view.started_s == 1.0
 
 
-def test_a_resumed_run_is_no_longer_interrupted_and_its_cut_off_step_waits() -> None:
+def test_a_resumed_run_begins_anew() -> None:
     run = ui_data.interrupted()
     view = fold(EMPTY, run.events)
     assert view.interrupted is not None
-    began_s = view.started_s
     resumed = RunStarted(task="t", device="d", backend="llvm", resumed=True)
     view = fold(view, [StoredEvent(view.last_event_id + 1, run.record.id, ui_data.NOW_S, resumed)])
     assert view.interrupted is None
-    assert view.started_s == began_s
-    assert {step.name: step.state for step in view.steps}["time"] == "waiting"
+    assert view.started_s == ui_data.NOW_S
+    assert {step.state for step in view.steps} == {"waiting"}
+    assert (view.timing, view.candidate.seen, view.speedup.values) == (None, 0, ())
+    # Rows of the attempt before are left out.
+    assert {step.state for step in with_steps(view, run.steps).steps} == {"waiting"}
+
+
+def test_a_step_stopped_on_request_did_not_fail() -> None:
+    stop = StepFinished(step="time", ok=False, elapsed_s=2.0, stopped=True)
+    view = fold(EMPTY, [StoredEvent(1, "r", 0.0, StepStarted(step="time")), StoredEvent(2, "r", 2.0, stop)])
+    assert view.steps[4].state == "stopped"
+
+
+@pytest.mark.parametrize(
+    ("ok", "summary", "state", "otherwise"),
+    [
+        (None, None, "stopped", "running"),
+        (False, "", "stopped", "failed"),
+        (False, "seed 11 differs", "failed", "failed"),
+        (True, "", "ok", "ok"),
+    ],
+)
+def test_a_row_of_an_interrupted_run_without_a_reason_was_stopped(
+    ok: bool | None, summary: str | None, state: str, otherwise: str
+) -> None:
+    row = StepRecord(run="r", name="verify", started_s=1.0, ok=ok, summary=summary)
+    interrupted = fold(EMPTY, [StoredEvent(1, "r", 2.0, RunInterrupted(reason="stopped on request"))])
+    assert with_steps(interrupted, [row]).steps[3].state == state
+    assert with_steps(EMPTY, [row]).steps[3].state == otherwise
+
+
+WAITING = DeviceAwaited(device="local", holder="a1")
+
+
+def test_a_run_waits_for_the_device_until_its_first_step() -> None:
+    begun = RunStarted(task="t", device="local", backend="llvm")
+    view = fold(EMPTY, [StoredEvent(1, "r", 0.0, begun), StoredEvent(2, "r", 0.1, WAITING)])
+    assert view.waits_for == "run a1"
+    assert fold(view, [StoredEvent(3, "r", 5.0, StepStarted(step="reference"))]).waits_for == ""
 
 
 def test_steps_before_the_tail_come_from_the_store() -> None:

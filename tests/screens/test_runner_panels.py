@@ -5,12 +5,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from edgelab.events import RunFinished
+from edgelab.events import DeviceAwaited, RunFinished, RunStarted, StepStarted
+from edgelab.results import BaselineInfo
 from edgelab.screens.run_feed import RunFeed, RunSnapshot
 from edgelab.screens.run_words import brief, comparison, ended_words
-from edgelab.screens.runner_panels import header_lines, stats_lines, steps_lines
+from edgelab.screens.runner_panels import header_lines, speedup_plot, stats_lines, steps_lines
 from edgelab.screens.verdict import verdict_lines
-from edgelab.widgets.spans import text_of, width
+from edgelab.widgets.plot import plot_lines
+from edgelab.widgets.spans import Span, text_of, width
 from tests.support import ui_data
 from tests.support.ui import FixedSources
 
@@ -44,12 +46,15 @@ def test_panels_fit_their_width(make, cells: int) -> None:  # type: ignore[no-un
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (ui_data.finished, ("✓ OK", "1.31×", "[1.302, 1.315]", "faster than the plain baseline")),
+        (ui_data.finished, ("✓ OK", "1.308×", "[1.302, 1.315]", "faster than the plain baseline")),
         (ui_data.failed, ("✗ FAILED", "numeric", "got 0.73125", "Compare the program")),
         (ui_data.unstable, ("≈ UNSTABLE", "no speed-up is reported", "rCV 14.0 %", "run it again")),
         (ui_data.lost, ("! LOST", "process is gone", "R resumes")),
         (ui_data.interrupted, ("‖ INTERRUPTED", "stopped by the operator", "R resumes")),
-        (ui_data.running, ("No verdict yet", "time is under way", "once the quality holds")),
+        (
+            ui_data.running,
+            ("No verdict yet", "time is under way", "no quality yet: it counts once one holds"),
+        ),
     ],
 )
 def test_the_verdict_says_what_happened_and_what_to_do(make, words) -> None:  # type: ignore[no-untyped-def]
@@ -83,7 +88,9 @@ def test_a_dead_run_shows_no_running_step_and_a_clock_that_stands() -> None:
     [
         ({}, "faster than the plain baseline"),
         ({"speedup": 0.9, "speedup_ci95": (0.89, 0.91)}, "slower than the plain baseline"),
-        ({"speedup": 1.001, "speedup_ci95": (0.99, 1.01)}, "no difference"),
+        ({"speedup": 1.001, "speedup_ci95": (0.99, 1.01)}, "shown: the interval contains 1.00"),
+        ({"candidate_program": "c" * 64}, "same program: what is left is noise"),
+        ({"candidate_program": "", "baseline": BaselineInfo("plain")}, "faster than the plain baseline"),
         ({"speedup": None, "speedup_ci95": None}, "no speed-up"),
     ],
 )
@@ -185,3 +192,89 @@ def test_a_hostile_message_is_shown_and_not_obeyed(cells: int) -> None:
 def test_the_ratio_of_an_unstable_run_is_not_dressed_as_a_result() -> None:
     spans = [span for line in stats_lines(snapshot_of(ui_data.unstable()).view, 60) for span in line]
     assert [span.style for span in spans if span.text == "1.29×"] == ["faint"]
+
+
+def test_a_speedup_has_the_decimals_of_its_interval_everywhere() -> None:
+    snapshot = snapshot_of(ui_data.finished())
+    panels = (
+        stats_lines(snapshot.view, 60),
+        verdict_lines(snapshot, 118, 12),
+        plot_lines(speedup_plot(snapshot.view), 78, 12),
+        [[Span(ended_words(snapshot))]],
+    )
+    for lines in panels:
+        assert "1.308×" in text_of(lines)
+
+
+def with_timing(**changes: object) -> RunSnapshot:
+    snapshot = snapshot_of(ui_data.running())
+    assert snapshot.view.timing is not None
+    timing = msgspec.structs.replace(snapshot.view.timing, **changes)
+    return msgspec.structs.replace(snapshot, view=msgspec.structs.replace(snapshot.view, timing=timing))
+
+
+@pytest.mark.parametrize(
+    ("quality", "statistics", "verdict"),
+    [
+        ("none", "no quality yet", "no quality yet: it counts once one holds"),
+        ("strict", "quality strict", "quality strict holds: it counts once the last checks pass"),
+    ],
+)
+def test_statistics_and_verdict_agree_on_the_quality(quality: str, statistics: str, verdict: str) -> None:
+    snapshot = with_timing(quality=quality)
+    assert statistics in text_of(stats_lines(snapshot.view, 60))
+    assert verdict in text_of(verdict_lines(snapshot, 118, 12))
+
+
+@pytest.mark.parametrize("bounds", [(0.97, 1.04), (0.999, 1.007)])
+def test_no_two_heights_of_the_speedup_have_one_label(bounds: tuple[float, float]) -> None:
+    plot = speedup_plot(with_timing(speedup=1.003, speedup_ci95=bounds).view)
+    plot = plot._replace(limits=(0.95, 1.05))
+    labels = [line[:10].strip() for line in text_of(plot_lines(plot, 78, 24)).splitlines()[1:]]
+    shown = [label for label in labels if label]
+    assert len(shown) == len(set(shown)) >= 3
+
+
+def test_a_stopped_step_says_so() -> None:
+    text = text_of(steps_lines(snapshot_of(ui_data.interrupted()), ui_data.NOW_S, 60))
+    assert "‖ time      stopped" in text
+    assert "50 of 400" in text
+    assert "failed" not in text
+
+
+def test_a_run_that_waits_for_the_device_says_for_whom() -> None:
+    script = ui_data.Script("260829-wait1", start_s=ui_data.NOW_S - 5.0)
+    script.say(RunStarted(task=ui_data.TASK, device="local", backend="llvm"))
+    script.say(DeviceAwaited(device="local", holder="a1"))
+    snapshot = snapshot_of(ui_data.Run(ui_data.record(script.run, "running"), script.events))
+    panel = text_of(verdict_lines(snapshot, 78, 4))
+    assert "Waiting for the device: run a1 is using it." in panel
+    assert "waits for the device" in text_of(header_lines(snapshot, ui_data.NOW_S, 78))
+    assert "waits for the device" in text_of([brief(snapshot)])
+    # Once it is gone it waits no more.
+    lost = msgspec.structs.replace(snapshot, state="lost")
+    assert "waits" not in text_of([brief(lost), *header_lines(lost, ui_data.NOW_S, 78)])
+
+
+def test_the_clocks_of_a_resumed_run_agree() -> None:
+    run = ui_data.interrupted()
+    again = ui_data.Script(run.record.id, start_s=ui_data.NOW_S - 4.0, first_id=6000)
+    again.say(RunStarted(task=ui_data.TASK, device="local", backend="llvm", resumed=True), 0.0)
+    again.say(StepStarted(step="reference"), 0.0)
+    # The record still has the end of the attempt before, as the store keeps it.
+    resumed = ui_data.Run(msgspec.structs.replace(run.record, state="running"), [*run.events, *again.events])
+    snapshot = snapshot_of(resumed)
+    assert "4.0 s elapsed" in text_of(header_lines(snapshot, ui_data.NOW_S, 90))
+    steps = text_of(steps_lines(snapshot, ui_data.NOW_S, 60))
+    assert "running   4.0 s" in steps
+    assert "0 of 6 done" in steps
+
+
+def test_an_unstable_comparison_of_a_program_with_itself_says_so() -> None:
+    snapshot = snapshot_of(ui_data.unstable())
+    assert snapshot.view.result is not None
+    result = msgspec.structs.replace(snapshot.view.result, candidate_program="c" * 64)
+    view = msgspec.structs.replace(snapshot.view, result=result)
+    text = text_of(verdict_lines(msgspec.structs.replace(snapshot, view=view), 158, 12))
+    assert "same program: what is left is noise" in text
+    assert "same program" not in text_of(verdict_lines(snapshot, 158, 12))

@@ -31,7 +31,7 @@ def test_the_detail_tells_provenance_constants_best_and_source() -> None:
         "Pointwise convolution",
         "torchvision mobilenetv2.py",
         "OUT_CHANNELS 96",
-        "1.31×",
+        "1.308×",
         "class Model",
     ):
         assert said in text

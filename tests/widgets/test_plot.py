@@ -134,3 +134,19 @@ def test_noise_of_a_steady_value_is_drawn_as_a_steady_line() -> None:
 )
 def test_a_range_is_widened_around_its_middle(low: float, high: float, expected: tuple[float, float]) -> None:
     assert widened(low, high, 0.2) == pytest.approx(expected)
+
+
+def test_zero_has_the_unit_of_its_axis() -> None:
+    plot = Plot("Latency", (Curve([0.001, 0.149], "accent"),), fmt.latency, limits=(0.0, 0.15))
+    text = text_of(plot_lines(plot, 60, 8))
+    assert "150.0 ms" in text
+    assert "    0 ms" in text
+    assert "ns" not in text
+
+
+def test_one_label_stands_at_one_height_only() -> None:
+    values = [1.0, 1.004]
+    plot = Plot("x", (Curve(values, "accent"),), fmt.speedup, level=1.004, reference=1.0, limits=(0.98, 1.02))
+    text = text_of(plot_lines(plot, 60, 14))
+    assert text.count("1.00×") == 1
+    assert "┄" in text

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -8,8 +7,6 @@ from rich.cells import cell_len
 from edgelab.widgets.spans import (
     Span,
     beside,
-    clean,
-    clean_block,
     clip,
     fit,
     pad,
@@ -36,35 +33,11 @@ def test_clip_says_that_it_cut(text: str, cells: int) -> None:
     assert shown == text or cells == 0 or shown.endswith("…")
 
 
-@given(st.text(max_size=40))
-def test_cleaned_text_has_no_control_characters(text: str) -> None:
-    assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in clean(text))
-
-
-def test_clean_keeps_plain_text_and_opens_tabs() -> None:
-    assert clean("µs × é") == "µs × é"
-    assert clean("a\tb\x1b[31m") == "a    b␛[31m"
-
-
-@pytest.mark.parametrize(
-    ("raw", "shown"),
-    [
-        ("\x1b]0;owned\x07", "␛]0;owned␇"),
-        ("a\0b", "a␀b"),
-        ("a\x7f", "a␡"),
-        ("a\x9b31m", "a\N{REPLACEMENT CHARACTER}31m"),
-        ("\u202egnp.exe", "\N{REPLACEMENT CHARACTER}gnp.exe"),
-        ("a\u200bb\ufeff", "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}"),
-        ("\udcff", "\N{REPLACEMENT CHARACTER}"),
-        ("a\u00a0b", "a b"),
-        ("[red]no markup[/]", "[red]no markup[/]"),
-    ],
-)
-def test_what_acts_on_a_terminal_becomes_visible(raw: str, shown: str) -> None:
-    assert clean(raw) == shown
-    assert Span(raw).text == shown
-    # Widths are those of what is shown, so that nothing beside it moves.
-    assert width([Span(raw)]) == cell_len(shown) == len(shown)
+def test_a_span_is_as_wide_as_what_it_shows() -> None:
+    # Nothing beside it moves.
+    span = Span("\x1b]0;owned\x07\u202ea\tb")
+    assert span.text == "␛]0;owned␇\N{REPLACEMENT CHARACTER}a    b"
+    assert width([span]) == len(span.text)
 
 
 @given(st.text(max_size=40))
@@ -72,10 +45,6 @@ def test_a_span_holds_only_what_can_be_printed_and_encoded(text: str) -> None:
     shown = Span(text).text
     assert shown.isprintable()
     assert shown.encode().decode() == shown
-
-
-def test_a_block_keeps_its_lines() -> None:
-    assert clean_block("a\x1b\nb\r") == "a␛\nb␍"
 
 
 def test_spread_puts_both_ends_on_the_line() -> None:
