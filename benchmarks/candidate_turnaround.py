@@ -5,7 +5,7 @@ pairs and calls a block, in one run of this script, interleaved; the fresh proce
 reference on the disk. The warm process builds as many candidates at once as there are cores (two at
 most) and measures them one after the other. `lean` is the fresh process with torch kept out of TVM's import.
 
-    python benchmarks/candidate_turnaround.py [--batches 8] [--task rmsnorm_prefill_qwen25]
+    python benchmarks/candidate_turnaround.py [--batches 8] [--task layernorm_deit]
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def main() -> int:
     """Print candidates a minute and their ratio; status 1 when the goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--batches", type=int, default=8)
-    parser.add_argument("--task", default="rmsnorm_prefill_qwen25")
+    parser.add_argument("--task", default="layernorm_deit")
     arguments = parser.parse_args()
     spec = resolve(arguments.task, Catalogue.load(catalogue_root()))
     with tempfile.TemporaryDirectory() as folder:

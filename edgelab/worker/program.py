@@ -147,21 +147,25 @@ class Program:
     def finish(self, limit_s: float) -> None:
         """Ask the child to exit normally and wait for it; `clean` says whether it ended with exit 0."""
         if self.alive:
-            self._end(limit_s)
+            self.ask_to_end(limit_s)
+            self._bury(limit_s)
+
+    def ask_to_end(self, limit_s: float) -> None:
+        """Ask the child to exit normally without waiting for it; `finish_clean` then waits."""
+        with contextlib.suppress(ChannelClosed, DeadlineExceeded):
+            self._channel.send(Kind.EXIT, deadline_s=time.monotonic() + limit_s)
 
     def finish_clean(self, limit_s: float) -> None:
-        """Like `finish`; raises WorkerFailure if the child ends otherwise than with exit 0 by itself."""
-        status, killed = self._end(limit_s)
+        """Wait for the end of a child that was asked for it.
+
+        Raises WorkerFailure if it ends otherwise than with exit 0 by itself.
+        """
+        status, killed = self._bury(limit_s)
         if killed:
             raise self._failure(TIMEOUT, f"{self.name} did not end within {limit_s:g} s and was killed")
         if status != 0:
             failure_class, explanation = classify_exit(status, self.stderr_tail())
             raise self._failure(failure_class, f"{self.name} {explanation} as it ended ({self.exit})")
-
-    def _end(self, limit_s: float) -> tuple[int, bool]:
-        with contextlib.suppress(ChannelClosed, DeadlineExceeded):
-            self._channel.send(Kind.EXIT, deadline_s=time.monotonic() + limit_s)
-        return self._bury(limit_s)
 
     def kill(self) -> None:
         """Kill the child and its group; nothing happens if it is gone already."""
