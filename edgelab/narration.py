@@ -50,12 +50,13 @@ def _step(body: StepFinished) -> tuple[str, str, str]:
 
 
 def _seed(body: SeedVerified) -> tuple[str, str, str]:
+    inputs = "secret inputs" if body.seed is None else f"seed {body.seed}"
     if not body.ok:
         error = "" if body.max_abs_error is None else f" by up to {body.max_abs_error:.2g}"
-        return "error", "verify", f"{body.role}, seed {body.seed}: outputs differ{error}"
+        return "error", "verify", f"{body.role}, {inputs}: outputs differ{error}"
     error = "" if body.max_abs_error is None else f", largest error {body.max_abs_error:.2g}"
     tolerated = "" if body.tolerated is None else f" of {body.tolerated:.2g} tolerated"
-    return "info", "verify", f"{body.role}, seed {body.seed}: equal{error}{tolerated}"
+    return "info", "verify", f"{body.role}, {inputs}: equal{error}{tolerated}"
 
 
 def _finished(result: RunResult) -> tuple[str, str, str]:

@@ -254,6 +254,9 @@ class Evaluation:
     ) -> None:
         """Compare one program's outputs for one seed; raises `EvaluationFailure` when they differ."""
         transport = self._services.transport
+        # A secret seed in an event or a message would be known to the next candidate's author.
+        announced = seed if seed in VERIFICATION_SEEDS else None
+        inputs_name = f"seed {seed}" if announced is not None else "the secret inputs"
         found = await pair.worker.verify(
             role,
             inputs=await transport.put(bundle.inputs_path(seed)),
@@ -263,7 +266,7 @@ class Evaluation:
         )
         self._emit(
             SeedVerified(
-                role=role, seed=seed, ok=found.ok, max_abs_error=found.max_abs_error,
+                role=role, seed=announced, ok=found.ok, max_abs_error=found.max_abs_error,
                 tolerated=found.worst.tolerated if found.worst else None, message=found.message,
             )
         )  # fmt: skip
@@ -272,13 +275,13 @@ class Evaluation:
         if role == "baseline":
             raise EvaluationFailure(
                 FailureClass.INFRASTRUCTURE,
-                f"The plain baseline of {self._request.task.name} is wrong for seed {seed}: {found.message}",
+                f"The plain baseline of {self._request.task.name} is wrong for {inputs_name}: {found.message}",
                 detail=_difference(found),
                 advice="TVM miscompiles this task or its tolerance is too tight; it cannot be judged.",
             )
         raise EvaluationFailure(
             FailureClass.NUMERIC,
-            f"Wrong result of {self._request.task.name} for seed {seed}: {found.message}",
+            f"Wrong result of {self._request.task.name} for {inputs_name}: {found.message}",
             detail=_difference(found),
         )
 

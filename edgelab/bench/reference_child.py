@@ -51,7 +51,9 @@ def make_bundle(request: ChildRequest, say: _Say) -> None:
         if seed in request.seeds:
             _save(folder / inputs_name(seed), "in", result.inputs)
             _save(folder / expected_name(seed), "out", result.outputs.tensors)
-            say(ChildLog(f"PyTorch reference of seed {seed} is ready"))
+            # Seeds may be secret, and what is said here is kept with the run: they are counted, not named.
+            ready = sum(wanted in results for wanted in request.seeds)
+            say(ChildLog(f"PyTorch reference {ready} of {len(request.seeds)} is ready"))
     _check_specs(request.task, list(results.values()))
     problems = dict.fromkeys(result.wide_problem for result in results.values() if result.wide_problem)
     for problem in problems:

@@ -11,6 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from edgelab.bench.secret_seeds import SecretSeeds
+from edgelab.bench.tasks import Catalogue, catalogue_root, resolve
 from edgelab.errors import ExitCode
 from edgelab.events import STEPS, DeviceAwaited, RunFinished, RunStarted, StepFinished
 from edgelab.runs import control
@@ -251,3 +253,20 @@ def test_a_damaged_cached_library_is_built_again(tmp_path):
         library.write_bytes(content[:3000])
     done = cli("run", str(candidates.TINY), "--json")
     assert '"correct":true' in done.stdout
+
+
+def test_secret_seeds_reach_neither_store_nor_logs(cli):
+    done = cli("run", str(candidates.TINY), "--json")
+    assert '"correct":true' in done.stdout
+    task = resolve(str(candidates.TINY), Catalogue.load(catalogue_root()))
+    seeds = SecretSeeds.derive(cli.home.secret(), task.digest)
+    with cli.reader() as reader:
+        run = reader.find_run("last")
+        said = msgspec.json.encode([event.body for event in reader.events_after(0)]) + msgspec.json.encode(
+            run
+        )
+    folder = RunFolder(cli.home, run.id).path
+    said += b"".join(path.read_bytes() for path in folder.iterdir() if path.name != "reserve")
+    said += (done.stdout + done.stderr).encode()
+    for secret in (str(seeds.timing).encode(), str(seeds.recheck).encode(), cli.home.secret().hex().encode()):
+        assert secret not in said
