@@ -92,7 +92,7 @@ async def test_bundle_holds_program_params_and_seeds(tmp_path: Path):
         expected = np.load(bundle.expected_path(seed))["out0"]
         own = np.maximum(x.astype("f8") @ params["linear.weight"].T + params["linear.bias"], 0)
         assert not mismatched(own, expected, bundle.meta.tolerance).any()
-    assert any("seed 23" in line for line in said)
+    assert any("reference 2 of 2 is ready" in line for line in said)
     assert leftovers(tmp_path) == []
 
 
