@@ -18,7 +18,7 @@ class Services:
     """Owns one build server and one worker for any number of evaluations.
 
     Both begin to start when the context is entered, so that their import time overlaps with the reference
-    step; `build` and `worker` wait for them. Leaving the context ends both with all their children.
+    step; `builder` and `worker` wait for them. Leaving the context ends both with all their children.
     """
 
     def __init__(self, transport: Transport, cache: Path, emit: Emit) -> None:

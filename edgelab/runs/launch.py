@@ -25,6 +25,8 @@ def launch(home: Home, spec: RunSpec, task: TaskSpec) -> str:
     """
     try:
         home.ensure()
+        # Made here, where a place that cannot be written is one message and no run has begun.
+        home.secret()
     except OSError as error:
         raise NotReadyError(
             f"The data folder {home.root} cannot be written: {error.strerror}.",

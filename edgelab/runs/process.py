@@ -116,7 +116,6 @@ class RunProcess:
 
     def _failed(self, error: EdgeLabError) -> RunResult:
         log.error("run %s failed", self._folder.run_id, exc_info=error)
-        assert self._evaluation is not None
         return verdict.failed(self._folder.run_id, self._spec, self._task.name, self._evaluation, error)
 
     def _emit(self, body: EventBody) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import msgspec
 
 from edgelab.bench.evaluation import Evaluated
 from edgelab.errors import NotReadyError
-from edgelab.events import Built, LogLine, RunFinished
+from edgelab.events import Built, LogLine
 from edgelab.kernel.program import KernelProgram
 from edgelab.results import RunResult
 from edgelab.runs.folder import RunFolder
@@ -57,12 +55,10 @@ class Recorder:
             raw = {"candidate_s": found.series.candidate_s, "baseline_s": found.series.baseline_s}
             measurement = measurement_of(result, found, self._blobs.put(msgspec.json.encode(raw)))
         outcome = Outcome(result=result, measurement=measurement)
-        self._folder.journal.append(outcome)
+        if self._folder.journal.outcome() is None:
+            self._folder.journal.append(outcome)
         self.store(outcome)
 
     def store(self, outcome: Outcome) -> None:
-        """Bring the store up to an outcome that the journal has; doing it twice changes nothing."""
-        if outcome.measurement is not None:
-            self._writer.add_measurement(outcome.measurement)
-        self._writer.append(self._folder.run_id, [RunFinished(result=outcome.result)])
-        self._writer.update_run(self._folder.run_id, "done", finished_s=time.time(), result=outcome.result)
+        """Bring the store up to an outcome that the journal has: all of it in one transaction."""
+        self._writer.finish_run(self._folder.run_id, outcome.result, outcome.measurement)

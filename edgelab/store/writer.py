@@ -12,11 +12,13 @@ from typing import Any
 import msgspec
 
 from edgelab.errors import NotReadyError
-from edgelab.events import DeviceSampled, EventBody, StepFinished, StepStarted
+from edgelab.events import DeviceSampled, EventBody, RunFinished, StepFinished, StepStarted
 from edgelab.results import RunResult
 from edgelab.store.connection import open_connection
 from edgelab.store.records import MeasurementRecord, RunRecord, RunState
 from edgelab.store.schema import migrate
+
+_Statement = tuple[str, Sequence[Any] | Mapping[str, Any]]
 
 
 class StoreWriter:
@@ -52,7 +54,7 @@ class StoreWriter:
             advice="Free disk space there or choose another folder with --home.",
         )
 
-    def _execute_all(self, statements: Iterable[tuple[str, Sequence[Any] | Mapping[str, Any]]]) -> int | None:
+    def _execute_all(self, statements: Iterable[_Statement]) -> int | None:
         try:
             with self._turn, self._connection:
                 cursor = self._connection.cursor()
@@ -77,16 +79,16 @@ class StoreWriter:
         result: RunResult | None = None,
     ) -> None:
         """Set the state of a run and what came with it; fields left None keep their value."""
-        changes: dict[str, Any] = {
-            "state": state,
-            "pid": pid,
-            "started_s": started_s,
-            "finished_s": finished_s,
-        }
-        changes["result"] = msgspec.json.encode(result).decode() if result is not None else None
-        changes = {name: value for name, value in changes.items() if value is not None}
-        assignments = ", ".join(f"{name} = :{name}" for name in changes)
-        self._execute_all([(f"UPDATE runs SET {assignments} WHERE id = :id", {**changes, "id": run_id})])
+        self._execute_all([_run_update(run_id, state, pid, started_s, finished_s, result)])
+
+    def finish_run(self, run_id: str, result: RunResult, measurement: MeasurementRecord | None) -> None:
+        """Record a run's verdict: its event, its measurement if it has one, and its state."""
+        now_s = time.time()
+        statements = [*_event(run_id, RunFinished(result=result), now_s)]
+        if measurement is not None:
+            statements.append(_measurement_insert(measurement))
+        statements.append(_run_update(run_id, "done", None, None, now_s, result))
+        self._execute_all(statements)
 
     def append(self, run_id: str, bodies: Iterable[EventBody], *, time_s: float | None = None) -> None:
         """Append events in one transaction, and the step and device rows that follow from them."""
@@ -114,15 +116,40 @@ class StoreWriter:
 
     def add_measurement(self, measurement: MeasurementRecord) -> None:
         """Insert the measurement of a run; a run has at most one, so a repeat after a crash is ignored."""
-        row = _row(measurement)
-        del row["id"]
-        self._execute_all([_insert("measurements", row, "OR IGNORE")])
+        self._execute_all([_measurement_insert(measurement)])
 
 
-def _insert(table: str, row: Mapping[str, Any], conflict: str = "") -> tuple[str, Mapping[str, Any]]:
+def _insert(table: str, row: Mapping[str, Any], conflict: str = "") -> _Statement:
     columns = ", ".join(row)
     values = ", ".join(f":{name}" for name in row)
     return f"INSERT {conflict} INTO {table} ({columns}) VALUES ({values})", row
+
+
+def _measurement_insert(measurement: MeasurementRecord) -> _Statement:
+    row = _row(measurement)
+    del row["id"]
+    return _insert("measurements", row, "OR IGNORE")
+
+
+def _run_update(
+    run_id: str,
+    state: RunState,
+    pid: int | None,
+    started_s: float | None,
+    finished_s: float | None,
+    result: RunResult | None,
+) -> _Statement:
+    encoded = msgspec.json.encode(result).decode() if result is not None else None
+    changes = {
+        "state": state,
+        "pid": pid,
+        "started_s": started_s,
+        "finished_s": finished_s,
+        "result": encoded,
+    }
+    changes = {name: value for name, value in changes.items() if value is not None}
+    assignments = ", ".join(f"{name} = :{name}" for name in changes)
+    return f"UPDATE runs SET {assignments} WHERE id = :id", {**changes, "id": run_id}
 
 
 def _row(record: msgspec.Struct) -> dict[str, Any]:
@@ -146,7 +173,7 @@ SELECT id, device, ?, ? FROM runs WHERE id = ?
 """
 
 
-def _event(run_id: str, body: EventBody, now_s: float) -> Iterable[tuple[str, Sequence[Any]]]:
+def _event(run_id: str, body: EventBody, now_s: float) -> Iterable[_Statement]:
     kind = type(body).__struct_config__.tag
     encoded = msgspec.json.encode(body).decode()
     yield _EVENT_SQL, (run_id, now_s, kind, encoded)

@@ -270,3 +270,17 @@ def test_secret_seeds_reach_neither_store_nor_logs(cli):
     said += (done.stdout + done.stderr).encode()
     for secret in (str(seeds.timing).encode(), str(seeds.recheck).encode(), cli.home.secret().hex().encode()):
         assert secret not in said
+
+
+def test_a_failure_before_the_first_step_is_a_verdict_too(cli):
+    lease = cli.home.cache / "devices" / "local" / "lease"
+    lease.unlink()
+    lease.mkdir()
+    try:
+        done = cli("run", str(candidates.TINY), "--json")
+    finally:
+        lease.rmdir()
+    assert done.returncode == ExitCode.NOT_READY
+    failure = msgspec.json.decode(done.stdout)["failure"]
+    assert failure["class"] == "infrastructure"
+    assert "lease" in failure["message"]

@@ -248,3 +248,21 @@ def test_the_newest_state_of_a_device_is_found(writer, reader):
     found = reader.device_sample("local")
     assert (found.run, found.state.load_1min, found.state.temperature_c) == ("r1", 2.0, 47.0)
     assert reader.device_sample("elsewhere") is None
+
+
+def test_a_verdict_is_recorded_as_a_whole_or_not_at_all(writer, reader, database):
+    writer.create_run(a_run("r1"))
+    with sqlite3.connect(database) as connection:
+        connection.execute(
+            "CREATE TRIGGER full BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'disk is full'); END"
+        )
+    with pytest.raises(NotReadyError, match="disk is full"):
+        writer.finish_run("r1", a_result("r1"), a_measurement("r1"))
+    assert reader.events_after(0) == []
+    assert reader.measurements() == []
+    with sqlite3.connect(database) as connection:
+        connection.execute("DROP TRIGGER full")
+    writer.finish_run("r1", a_result("r1"), a_measurement("r1"))
+    assert [event.body for event in reader.events_after(0)] == [RunFinished(result=a_result("r1"))]
+    assert (reader.run("r1").state, reader.run("r1").result) == ("done", a_result("r1"))
+    assert [row.run for row in reader.measurements()] == ["r1"]
