@@ -5,21 +5,37 @@ from __future__ import annotations
 import difflib
 import platform
 from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
+from edgelab.drivers.profile import load_profile
 from edgelab.errors import UsageError
-from edgelab.lab.profiles import load_profile
+
+Sudo = Literal["none", "passwordless", "password"]
 
 
-class Device(msgspec.Struct, frozen=True):
-    """One device. `host` is empty for this machine; rows of simulated devices never mix with real ones."""
+class Device(msgspec.Struct, frozen=True, kw_only=True):
+    """One device. `host` is empty for this machine; rows of simulated devices never mix with real ones.
+
+    `user`, `port`, `key`, `known_hosts` and `jump` are empty (None) where ~/.ssh/config decides. `sudo`
+    says how root is reached there. `root` is a folder on the board under which its nodes and tools lie:
+    only boards of fake nodes have one.
+    """
 
     name: str
     profile: str
     backend: str
     title: str = ""
     host: str = ""
+    port: int | None = None
+    user: str = ""
+    key: str = ""
+    known_hosts: str = ""
+    jump: str = ""
+    sudo: Sudo = "passwordless"
+    root: str = ""
+    notes: str = ""
     simulated: bool = False
 
 

@@ -10,7 +10,7 @@ import pytest
 from edgelab.errors import UsageError
 from edgelab.lab import inventory
 from edgelab.lab.host import HostSampler
-from edgelab.lab.profiles import load_profile, profiles_folder
+from edgelab.drivers.profile import load_profile, profiles_folder
 
 
 def test_built_in_lab_is_this_machine():
