@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from edgelab.bench.tasks import TaskSpec
     from edgelab.home import Home
-    from edgelab.lab.inventory import Device
+    from edgelab.lab.device import Device
     from edgelab.screens.run_feed import RunFeed, RunSnapshot
     from edgelab.screens.sources import Sources
 
@@ -149,7 +149,8 @@ class EdgeLabApp(App[None]):
             self.set_timer(RETRY_S, self._start_following)
 
     async def on_unmount(self) -> None:
-        """Let the threads go; nothing they do needs to be waited for."""
+        """End the device monitor, and let the threads go; nothing they do needs to be waited for."""
+        await self.sources.boards.close()
         self._store_thread.shutdown(wait=False, cancel_futures=True)
         self._work_thread.shutdown(wait=False, cancel_futures=True)
 
@@ -388,10 +389,10 @@ class EdgeLabApp(App[None]):
         return path
 
 
-def run_app(home: Home, *, watch: str | None = None) -> int:
+def run_app(home: Home, lab_file: Path | None = None, *, watch: str | None = None) -> int:
     """Run the app on the data folder `home` until the operator quits; returns the exit status."""
     from edgelab.screens.live_sources import LiveSources
 
-    app = EdgeLabApp(LiveSources(home), watch=watch)
+    app = EdgeLabApp(LiveSources(home, lab_file), watch=watch)
     app.run()
     return app.return_code or 0

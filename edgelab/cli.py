@@ -47,11 +47,12 @@ class _LazyGroup(click.Group):
     cls=_LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.option("--home", metavar="DIR", help="Data folder (default: EDGELAB_HOME, else the platform's).")
+@click.option("--lab", metavar="FILE", help="Lab file (default: EDGELAB_LAB, else the user's lab.toml).")
 @click.version_option(__version__, prog_name="edgelab")
 @click.pass_context
-def cli(ctx: click.Context, home: str | None) -> None:
+def cli(ctx: click.Context, home: str | None, lab: str | None) -> None:
     """EdgeLab, the control room of a physical edge lab. Without a command: the app."""
-    ctx.obj = Session.open(home)
+    ctx.obj = Session.open(home, lab)
     if ctx.invoked_subcommand is None:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError(
@@ -59,7 +60,7 @@ def cli(ctx: click.Context, home: str | None) -> None:
             )
         from edgelab.app import run_app
 
-        run_app(ctx.obj.home)
+        run_app(ctx.obj.home, ctx.obj.lab)
 
 
 def main(args: list[str] | None = None) -> NoReturn:

@@ -88,3 +88,10 @@ class EvaluationFailure(EdgeLabError):
         self.detail = detail
         if failure_class is FailureClass.INFRASTRUCTURE:
             self.exit_code = ExitCode.NOT_READY
+
+
+class ClocksLost(EvaluationFailure):
+    """The clocks of a device are not what they were locked to; what was measured meanwhile does not count."""
+
+    def __init__(self, message: str, *, advice: str = "") -> None:
+        super().__init__(FailureClass.INFRASTRUCTURE, message, advice=advice)

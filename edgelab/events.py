@@ -133,10 +133,65 @@ class PairsTimed(EventBody, frozen=True, kw_only=True, tag="pairs_timed"):
     quality: Quality
 
 
+class DeviceChecked(EventBody, frozen=True, kw_only=True, tag="device_checked"):
+    """The device was checked before or between the work; `reasons` say why it is not ready."""
+
+    device: str
+    ready: bool
+    reasons: tuple[str, ...] = ()
+
+
+class ClocksLocked(EventBody, frozen=True, kw_only=True, tag="clocks_locked"):
+    """Clocks were locked and confirmed; `steps` is what was done for it (nothing when they already were)."""
+
+    device: str
+    steps: tuple[str, ...] = ()
+    again: bool = False
+
+
+class LockLost(EventBody, frozen=True, kw_only=True, tag="lock_lost"):
+    """The clocks were found otherwise than locked; what was measured since the last good look is invalid.
+
+    `invalidated` is how many stored measurements that concerned.
+    """
+
+    device: str
+    reason: str
+    invalidated: int = 0
+
+
+class ClocksRestored(EventBody, frozen=True, kw_only=True, tag="clocks_restored"):
+    """What the device had before was put back, or not (`problem`)."""
+
+    device: str
+    steps: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class LinkLost(EventBody, frozen=True, kw_only=True, tag="link_lost"):
+    """The link to the device broke; the run waits for it and goes on with the same candidate."""
+
+    device: str
+    reason: str
+
+
+class LinkBack(EventBody, frozen=True, kw_only=True, tag="link_back"):
+    """The link to the device is up again, `after_s` seconds later."""
+
+    device: str
+    after_s: float
+
+
 class DeviceSampled(EventBody, frozen=True, kw_only=True, tag="device_sampled"):
-    """State of the device between timing blocks; None where it could not be read."""
+    """State of the device between timing blocks; None where it could not be read.
+
+    `throttle_counts` are events since the board's boot, by counter.
+    """
 
     cpu_freq_hz: float | None = None
+    gpu_freq_hz: float | None = None
+    memory_freq_hz: float | None = None
+    throttle_counts: tuple[tuple[str, int], ...] = ()
     temperature_c: float | None = None
     load_1min: float | None = None
     memory_available_bytes: int | None = None
@@ -165,6 +220,12 @@ AnyEvent = (
     | Built
     | SeedVerified
     | PairsTimed
+    | DeviceChecked
+    | ClocksLocked
+    | LockLost
+    | ClocksRestored
+    | LinkLost
+    | LinkBack
     | DeviceSampled
     | RunFinished
     | RunInterrupted

@@ -6,7 +6,13 @@ from edgelab import quantities as fmt
 from edgelab.events import (
     AnyEvent,
     Built,
+    ClocksLocked,
+    ClocksRestored,
     DeviceAwaited,
+    DeviceChecked,
+    LinkBack,
+    LinkLost,
+    LockLost,
     Lowered,
     RunFinished,
     RunInterrupted,
@@ -32,14 +38,40 @@ def narrate(body: AnyEvent) -> tuple[str, str, str] | None:
     if isinstance(body, RunStarted):
         again = "resumed" if body.resumed else "started"
         return "info", "run", f"{again}: {body.task} on {body.device} ({body.backend}), pid {body.pid}"
-    if isinstance(body, DeviceAwaited):
-        who = f"run {body.holder}" if body.holder else "another run"
-        return "warning", "run", f"waiting for {body.device}, which {who} is using"
     if isinstance(body, RunFinished):
         return _finished(body.result)
     if isinstance(body, RunInterrupted):
         return "warning", "run", f"interrupted: {body.reason or 'stopped on request'}"
+    return _device(body)
+
+
+def _device(body: AnyEvent) -> tuple[str, str, str] | None:
+    """Return the log line of an event about the device itself."""
+    if isinstance(body, DeviceAwaited):
+        return "warning", "device", f"waiting for {body.device}, which {body.holder or 'another run'} is using"
+    if isinstance(body, DeviceChecked):
+        return _checked(body)
+    if isinstance(body, ClocksLocked):
+        how = "; ".join(body.steps) or "they already were"
+        return "info", "device", f"clocks of {body.device} locked{' again' if body.again else ''}: {how}"
+    if isinstance(body, LockLost):
+        lost = f"; measurements marked invalid: {body.invalidated}" if body.invalidated else ""
+        return "error", "device", f"clock lock of {body.device} lost: {body.reason}{lost}"
+    if isinstance(body, ClocksRestored):
+        if body.problem:
+            return "error", "device", f"clocks of {body.device} were not restored: {body.problem}"
+        return "info", "device", f"clocks of {body.device} restored: {'; '.join(body.steps)}"
+    if isinstance(body, LinkLost):
+        return "error", "device", f"link to {body.device} lost: {body.reason} Waiting for it."
+    if isinstance(body, LinkBack):
+        return "info", "device", f"link to {body.device} is back after {fmt.elapsed(body.after_s)}"
     return None
+
+
+def _checked(body: DeviceChecked) -> tuple[str, str, str]:
+    if body.ready:
+        return "info", "device", f"{body.device} is ready"
+    return "error", "device", f"{body.device} is not ready: {' '.join(body.reasons)}"
 
 
 def _step(body: StepFinished) -> tuple[str, str, str]:

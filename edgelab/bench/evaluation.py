@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from edgelab.bench.artefacts import Artefact, ArtefactCache
+from edgelab.bench.device_watch import UNWATCHED, DeviceWatch
 from edgelab.bench.pairing import PairSeries, time_pairs
 from edgelab.bench.phases import Emit, PhaseClock
 from edgelab.bench.program_pair import ProgramPair
@@ -78,9 +79,15 @@ class Progress(msgspec.Struct):
 
 
 class Evaluation:
-    """Runs the steps of one request over warm services, saying every step through `emit`."""
+    """Runs the steps of one request over warm services, saying every step through `emit`.
 
-    def __init__(self, request: EvaluationRequest, services: Services, emit: Emit) -> None:
+    `watch` sees the device between the sessions of timing and fails the evaluation when it has changed.
+    """
+
+    def __init__(
+        self, request: EvaluationRequest, services: Services, emit: Emit, watch: DeviceWatch = UNWATCHED
+    ) -> None:
+        self._watch = watch
         self._request = request
         self._services = services
         self._emit = emit
@@ -292,7 +299,8 @@ class Evaluation:
             async def open_session(number: int) -> None:
                 await pair.load_for_timing(number, inputs)
 
-            series = await time_pairs(pair.worker, open_session, self._request.policy, self._emit)
+            policy = self._request.policy
+            series = await time_pairs(pair.worker, open_session, policy, self._emit, self._watch)
             found = series.statistics
             step.summary = f"{found.pairs} pairs, quality {found.quality}"
         return series

@@ -5,17 +5,18 @@ from __future__ import annotations
 import itertools
 import statistics
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 import msgspec
 
 from edgelab.bench.clock_check import check_clocks
+from edgelab.bench.device_watch import UNWATCHED, DeviceWatch
 from edgelab.bench.phases import Emit
 from edgelab.bench.timing import PairStatistics
 from edgelab.bench.timing_policy import TimingPolicy
 from edgelab.drivers import worker_messages as messages
-from edgelab.events import DeviceSampled, PairsTimed
+from edgelab.events import PairsTimed
 from edgelab.results import Quality
 
 _SLOW_BLOCK_S = 0.05
@@ -30,8 +31,8 @@ class PairTimer(Protocol):
         """Time `pairs` pairs of programs `a` and `b`."""
         ...
 
-    async def sample(self) -> messages.DeviceReading:
-        """Read the device's state."""
+    async def sample(self, nodes: Sequence[str] = ()) -> messages.DeviceReading:
+        """Read the device's state and the files `nodes`."""
         ...
 
 
@@ -49,17 +50,23 @@ OpenSession = Callable[[int], Awaitable[None]]
 
 
 async def time_pairs(
-    worker: PairTimer, open_session: OpenSession, policy: TimingPolicy, emit: Emit
+    worker: PairTimer,
+    open_session: OpenSession,
+    policy: TimingPolicy,
+    emit: Emit,
+    watch: DeviceWatch = UNWATCHED,
 ) -> PairSeries:
     """Time the programs `candidate` and `baseline` in pairs under `policy`.
+
+    Between the sessions `watch` sees the state of the device, and ends the timing when it is not as it was.
 
     Two processes of one program differ by up to some per cent for as long as they live, by where their
     memory happened to lie. No number of pairs removes that, so both are loaded anew for each session of
     about `policy.session_s`, and the interval covers what differs between sessions.
 
-    Raises `EvaluationFailure` when a program fails while it is timed, or hides time.
+    Raises `EvaluationFailure` when a program fails while it is timed, or hides time, and what `watch` raises.
     """
-    timing = _Timing(worker, policy, emit)
+    timing = _Timing(worker, policy, emit, watch)
     begin_s = time.monotonic()
     for number in itertools.count():
         await open_session(number)
@@ -72,10 +79,11 @@ async def time_pairs(
 class _Timing:
     """The series of one measurement while they grow."""
 
-    def __init__(self, worker: PairTimer, policy: TimingPolicy, emit: Emit) -> None:
+    def __init__(self, worker: PairTimer, policy: TimingPolicy, emit: Emit, watch: DeviceWatch) -> None:
         self._worker = worker
         self._policy = policy
         self._emit = emit
+        self._watch = watch
         self._candidate_s: list[float] = []
         self._baseline_s: list[float] = []
         self._parent_s: list[tuple[float, float]] = []
@@ -103,7 +111,9 @@ class _Timing:
         # A quality that a few pairs seem to have would only flicker.
         quality = summary.quality if self._policy.is_settled(summary, number) else "none"
         self._emit(_event(timed, summary, self._policy, plan.calls, quality))
-        self._emit(DeviceSampled(**msgspec.structs.asdict(await self._worker.sample())))
+        reading = await self._worker.sample(self._watch.nodes)
+        self._emit(self._watch.sampled(reading))
+        self._watch.confirm(reading)
         return summary
 
     def result(self, summary: PairStatistics) -> PairSeries:

@@ -15,23 +15,25 @@ import msgspec
 
 from edgelab.errors import EdgeLabError, ExitCode, UsageError
 from edgelab.home import Home
+from edgelab.lab.inventory import lab_path
 from edgelab.visible_text import visible
 
 
 class Session(msgspec.Struct, frozen=True):
-    """The global options of one invocation."""
+    """The global options of one invocation: the data folder, and the lab file (None: the built-in lab)."""
 
     home: Home
+    lab: Path | None = None
 
     @classmethod
-    def open(cls, home: str | None) -> Session:
-        """Locate the home; nothing is created. Raises `UsageError` for a place that is no folder."""
+    def open(cls, home: str | None, lab: str | None = None) -> Session:
+        """Locate home and lab; nothing is created. Raises `UsageError` for a home that is no folder."""
         found = Home.locate(home)
         if found.root.exists() and not found.root.is_dir():
             raise UsageError(
                 f"The data folder {found.root} is not a folder.", advice="Name another with --home."
             )
-        return cls(found)
+        return cls(found, lab_path(lab))
 
 
 pass_session = click.make_pass_decorator(Session)

@@ -1,4 +1,4 @@
-"""`edgelab devices`: the devices of the lab."""
+"""`edgelab devices`: the devices of the lab. What each command does is in a file of its own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import click
 import msgspec
 
 from edgelab.commands.context import Session, pass_session, reporting
+from edgelab.commands.device_add import add
+from edgelab.commands.device_bootstrap import bootstrap
+from edgelab.commands.device_checks import check
+from edgelab.commands.device_clocks import lock, restore
+from edgelab.commands.device_watch import watch
 from edgelab.lab import inventory
 
 
@@ -20,13 +25,17 @@ def devices() -> None:
 def list_devices(session: Session, as_json: bool) -> None:
     """List devices, one a line: name, backend, profile."""
     with reporting(session, as_json=as_json, schema="edgelab.devices/1"):
-        found = inventory.built_in()
+        found = inventory.lab_devices(session.lab)
         if as_json:
             report = {"schema": "edgelab.devices/1", "devices": found}
             click.echo(msgspec.json.encode(report).decode())
             return
         for device in found:
-            mark = "simulated" if device.simulated else ""
+            mark = "simulated" if device.simulated else device.host
             click.echo(
-                f"{device.name:<12} {device.backend:<7} {device.profile:<16} {device.title} {mark}".rstrip()
+                f"{device.name:<14} {device.backend:<7} {device.profile:<22} {device.title}  {mark}".rstrip()
             )
+
+
+for command in (add, bootstrap, check, lock, restore, watch):
+    devices.add_command(command)

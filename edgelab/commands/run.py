@@ -52,10 +52,11 @@ def run(
     """
     with reporting(session, as_json=as_json, schema="edgelab.run/1"):
         spec = resolve(task, Catalogue.load(catalogue_root()))
-        found = inventory.find(device, inventory.built_in())
+        found = inventory.find(device, inventory.lab_devices(session.lab))
         request = RunSpec(
             task=str(spec.path) if spec.level == 0 else spec.name,
             device=found.name,
+            entry=found,
             backend=found.backend,
             simulated=found.simulated,
             candidate_text=read_candidate(candidate) if candidate else None,

@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from edgelab.drivers.check import Evidence
+
 ClockKind = Literal["gpu", "cpu", "memory", "npu"]
 
 
@@ -14,8 +16,8 @@ class ClockDomain(msgspec.Struct, frozen=True, kw_only=True):
 
     `current_hz` is what the kernel says it asked for; `measured_hz` is what the hardware really runs at
     (clock tree or counter, meaningful under load alone). `min_hz` and `max_hz` are the present limits,
-    `available_hz` the operating points in ascending order. `source` names the node or command,
-    `problem` says why `current_hz` is unknown.
+    `available_hz` the operating points in ascending order, `setpoint_hz` what the governor `userspace` was
+    told. `source` names the folder of nodes or the command, `problem` says why `current_hz` is unknown.
     """
 
     name: str
@@ -25,6 +27,7 @@ class ClockDomain(msgspec.Struct, frozen=True, kw_only=True):
     min_hz: int | None = None
     max_hz: int | None = None
     available_hz: tuple[int, ...] = ()
+    setpoint_hz: int | None = None
     governor: str | None = None
     governors: tuple[str, ...] = ()
     load_percent: float | None = None
@@ -33,10 +36,11 @@ class ClockDomain(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Temperature(msgspec.Struct, frozen=True):
-    """One thermal zone, in degrees Celsius."""
+    """One thermal zone, in degrees Celsius, and the node or command that said so."""
 
     zone: str
     celsius: float
+    source: str = ""
 
 
 class PowerMode(msgspec.Struct, frozen=True):
@@ -60,10 +64,12 @@ class SavedClocks(msgspec.Struct, frozen=True, kw_only=True):
 
     `boot_id` tells whether the board was rebooted since; `nodes` maps a path to what it held, in the order
     in which it has to be written back. `files` names files that hold more (a jetson_clocks store).
+    `purpose` tells a lock that the operator asked for (`lock`) from one that a run took for itself.
     """
 
     family: str
     owner: str
+    purpose: str = "lock"
     saved_s: float
     boot_id: str | None
     power_mode: PowerMode | None = None
@@ -74,9 +80,12 @@ class SavedClocks(msgspec.Struct, frozen=True, kw_only=True):
 class DeviceState(msgspec.Struct, frozen=True, kw_only=True):
     """One look at a device. `read_s` is seconds since the epoch by the clock of this machine.
 
-    `throttle_counts` are events since boot by counter (Jetson's `oc1` to `oc3`, others by name);
+    `throttle_counts` are events since boot by counter (Jetson's `oc1` to `oc3`, others by name), read from
+    `throttle_nodes`;
     `throttling` says whether the board is being throttled now. `cpu_ticks` is (busy, all) of /proc/stat
-    since boot. `unknown` says for a field, by its name, why it is not known.
+    since boot. `unknown` says for a field, by its name, why it is not known; `evidence` what was read for it.
+    `identity` is all that the board calls itself by: model, chip, machine. `under_load` says that the look
+    itself kept the GPU busy, so that its load is not somebody else's.
     """
 
     read_s: float
@@ -85,6 +94,8 @@ class DeviceState(msgspec.Struct, frozen=True, kw_only=True):
     boot_id: str | None = None
     uptime_s: float | None = None
     model: str | None = None
+    identity: tuple[str, ...] = ()
+    under_load: bool = False
     system: str | None = None
     cores: int | None = None
     power_mode: PowerMode | None = None
@@ -94,6 +105,7 @@ class DeviceState(msgspec.Struct, frozen=True, kw_only=True):
     gpu_units: int | None = None
     temperatures: tuple[Temperature, ...] = ()
     throttle_counts: tuple[tuple[str, int], ...] = ()
+    throttle_nodes: tuple[str, ...] = ()
     throttling: bool | None = None
     load_1min: float | None = None
     cpu_ticks: tuple[int, int] | None = None
@@ -109,6 +121,7 @@ class DeviceState(msgspec.Struct, frozen=True, kw_only=True):
     worker_runtime: str | None = None
     sudo_problem: str = ""
     unknown: tuple[tuple[str, str], ...] = ()
+    evidence: tuple[tuple[str, Evidence], ...] = ()
 
     def clock(self, kind: ClockKind) -> ClockDomain | None:
         """Return the fastest clock of a kind (a board has one GPU, but several CPU clusters)."""
@@ -122,3 +135,7 @@ class DeviceState(msgspec.Struct, frozen=True, kw_only=True):
     def why_unknown(self, field: str) -> str:
         """Return why `field` is not known, empty where nothing was said."""
         return dict(self.unknown).get(field, "")
+
+    def evidence_of(self, field: str) -> Evidence | None:
+        """Return what `field` was read from."""
+        return dict(self.evidence).get(field)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -59,4 +59,15 @@ class Family(Protocol):
 
     async def restore(self, board: Transport, saved: SavedClocks, on_step: OnStep) -> LockOutcome:
         """Put back what `saved` says. `done` means that everything was written and read back."""
+        ...
+
+    def sampled_nodes(self, state: DeviceState) -> tuple[str, ...]:
+        """Return the nodes that everyone may read and that show whether the clocks of `state` still hold.
+
+        The worker reads them between the blocks of timing, when nothing else may touch the board.
+        """
+        ...
+
+    def lock_lost(self, state: DeviceState, files: Mapping[str, bytes]) -> str | None:
+        """Return how `files` (of `sampled_nodes`) differ from the locked `state`; None when they do not."""
         ...

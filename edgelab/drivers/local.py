@@ -5,13 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import secrets
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from edgelab.drivers.local_files import prepare_blob_folder, read_some, store_blob, write_file
-from edgelab.drivers.transport import CommandResult
+from edgelab.drivers.board_lease import decode_holder, signature
+from edgelab.drivers.device_state import LeaseHolder
+from edgelab.drivers.local_files import prepare_blob_folder, read_some, store_blob, take_lease, write_file
+from edgelab.drivers.probe import Command, ProbeReply, ProbeRequest
+from edgelab.drivers.probe_script import ProbeCut, Sections, merged, parse, script
+from edgelab.drivers.sudo import sudo_refusal
+from edgelab.drivers.transport import CommandResult, LeaseHeld, LinkFailure, OnBytes
 from edgelab.drivers.worker_client import MAX_REPLY_BYTES
 from edgelab.errors import EvaluationFailure, FailureClass
 
@@ -23,11 +30,12 @@ _LINE_LIMIT_BYTES = 1 << 16
 
 
 class LocalTransport:
-    """This machine as a device. `folder` holds what a board would have on its disk."""
+    """This machine as a device. `folder` holds what a board would have in its login folder, `lease` its lock."""
 
-    def __init__(self, folder: Path, device: str = "local") -> None:
+    def __init__(self, folder: Path, device: str = "local", *, lease: Path | None = None) -> None:
         self._folder = folder
         self._device = device
+        self._lease = lease or folder / "lease"
 
     @property
     def device(self) -> str:
@@ -39,30 +47,109 @@ class LocalTransport:
         """The folder of blobs; closed to other users, since it holds expected outputs."""
         return self._folder / "blobs"
 
-    async def run(self, argv: Sequence[str], time_limit_s: float) -> CommandResult:
+    async def probe(self, request: ProbeRequest) -> ProbeReply:
+        """See `Transport.probe`. Root's part runs where this process is root, else through `sudo -n`."""
+        started_s = time.time()
+        own = tuple(command for command in request.commands if not command.root)
+        roots = tuple(command for command in request.commands if command.root)
+        if request.root_files or roots:
+            # What root reads under load needs a load of its own: the two looks do not wait for each other.
+            roots += tuple(command for command in own if command.background)
+        parts, problem = [await self._sections(request.files, own, root=False)], ""
+        if request.root_files or roots:
+            try:
+                parts.append(await self._sections(request.root_files, roots, root=True))
+            except LinkFailure as failure:
+                problem = failure.detail
+        whole = merged(parts)
+        return ProbeReply(
+            files=whole.files,
+            refused=whole.refused,
+            outputs=whole.outputs,
+            sudo_problem=problem,
+            board_time_s=whole.board_time_s,
+            started_s=started_s,
+            ended_s=time.time(),
+        )
+
+    async def _sections(
+        self, patterns: Sequence[str], commands: Sequence[Command], *, root: bool
+    ) -> Sections:
+        nonce = secrets.token_hex(8)
+        text = script(patterns, commands, nonce=nonce)
+        limit_s = _FILES_LIMIT_S + sum(command.time_limit_s + 1 for command in commands)
+        result = await self.run(("sh", "-c", text), limit_s, root=root)
+        try:
+            return parse(result.stdout, patterns, nonce=nonce)
+        except ProbeCut as cut:
+            detail = result.stderr.decode(errors="replace")
+            message = f"The reply to a look at {self._device} was cut after {cut.received} bytes."
+            raise LinkFailure("other", message, detail=detail) from cut
+
+    async def run(
+        self, argv: Sequence[str], time_limit_s: float, *, root: bool = False, stdin: bytes = b""
+    ) -> CommandResult:
         """See `Transport.run`."""
+        if root and os.geteuid() != 0:
+            argv = ("sudo", "-n", *argv)
         async with self._process(argv, f"run {argv[0]}") as process:
             try:
                 async with asyncio.timeout(time_limit_s):
-                    stdout, stderr = await process.communicate()
+                    stdout, stderr = await process.communicate(stdin)
             except TimeoutError as error:
                 message = f"{argv[0]} did not end within {time_limit_s:g} s on {self._device} and was killed."
                 raise EvaluationFailure(FailureClass.INFRASTRUCTURE, message) from error
-            return CommandResult(process.returncode or 0, stdout, stderr)
+            result = CommandResult(process.returncode or 0, stdout, stderr)
+            if root and result.exit_code != 0 and (refusal := sudo_refusal(stderr)):
+                message = f"sudo was refused on {self._device}: {refusal}."
+                raise LinkFailure("sudo", message, detail=refusal)
+            return result
 
     async def read_many(self, paths: Sequence[str]) -> Mapping[str, bytes | None]:
         """See `Transport.read_many`."""
         with self._explained("read", ", ".join(paths)):
             async with asyncio.timeout(_FILES_LIMIT_S):
-                return await asyncio.to_thread(read_some, tuple(paths))
+                places = tuple(str(self._folder / path) for path in paths)
+                found = await asyncio.to_thread(read_some, places)
+                return dict(zip(paths, found.values(), strict=True))
 
-    async def write(self, path: str, data: bytes) -> None:
+    async def write(self, path: str, data: bytes, *, root: bool = False) -> None:
         """See `Transport.write`."""
+        if root and os.geteuid() != 0:
+            await self._write_as_root(path, data)
+            return
         with self._explained("write", path):
             async with asyncio.timeout(_FILES_LIMIT_S):
-                await asyncio.to_thread(write_file, Path(path), data)
+                await asyncio.to_thread(write_file, self._place(path), data)
 
-    async def put(self, content: bytes | Path) -> str:
+    async def _write_as_root(self, path: str, data: bytes) -> None:
+        result = await self.run(("tee", path), _FILES_LIMIT_S, root=True, stdin=data)
+        if result.exit_code != 0:
+            said = result.stderr.decode(errors="replace").strip()
+            message = f"Could not write {path} on {self._device}: {said}."
+            raise EvaluationFailure(FailureClass.INFRASTRUCTURE, message)
+
+    def _place(self, path: str) -> Path:
+        """Return where a path lies: a relative one in the folder that stands for the login folder."""
+        place = self._folder / path
+        if not path.startswith("/"):
+            place.parent.mkdir(parents=True, exist_ok=True)
+        return place
+
+    @contextlib.asynccontextmanager
+    async def lease(self, holder: LeaseHolder) -> AsyncIterator[None]:
+        """See `Transport.lease`: a flock of this process on the lock file."""
+        with self._explained("take the lease", str(self._lease)):
+            descriptor = await asyncio.to_thread(take_lease, self._lease, signature(holder))
+        if isinstance(descriptor, bytes):
+            message = f"{self._device} is held by someone else."
+            raise LeaseHeld(message, decode_holder(descriptor), advice="Wait for its end.")
+        try:
+            yield
+        finally:
+            os.close(descriptor)
+
+    async def put(self, content: bytes | Path, *, progress: OnBytes | None = None) -> str:
         """See `Transport.put`."""
         with self._explained("store a blob in", str(self.blobs)):
             async with asyncio.timeout(_COPY_LIMIT_S):
@@ -76,10 +163,15 @@ class LocalTransport:
             process = await _start(argv, asyncio.subprocess.PIPE, MAX_REPLY_BYTES)
         return LocalWorker(process)
 
+    async def close(self) -> None:
+        """Nothing is held open to this machine."""
+
     @contextlib.asynccontextmanager
     async def _process(self, argv: Sequence[str], what: str) -> AsyncIterator[asyncio.subprocess.Process]:
         with self._explained(what, "in a process of its own"):
-            process = await _start(argv, asyncio.subprocess.DEVNULL, _LINE_LIMIT_BYTES)
+            # The folder stands for a board's login folder, where every command begins.
+            await asyncio.to_thread(self._folder.mkdir, parents=True, exist_ok=True)
+            process = await _start(argv, asyncio.subprocess.PIPE, _LINE_LIMIT_BYTES, cwd=self._folder)
         try:
             yield process
         finally:
@@ -148,7 +240,9 @@ class LocalWorker:
             del self._stderr_tail[:-_STDERR_TAIL_BYTES]
 
 
-async def _start(argv: Sequence[str], stdin: int, limit_bytes: int) -> asyncio.subprocess.Process:
+async def _start(
+    argv: Sequence[str], stdin: int, limit_bytes: int, *, cwd: Path | None = None
+) -> asyncio.subprocess.Process:
     """Start a process that leads a group. Raises OSError; a cancellation meanwhile leaves no process."""
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
@@ -157,6 +251,7 @@ async def _start(argv: Sequence[str], stdin: int, limit_bytes: int) -> asyncio.s
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             limit=limit_bytes,
+            cwd=cwd,
             start_new_session=True,
         )
     )

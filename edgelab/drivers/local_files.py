@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import tempfile
@@ -72,3 +73,18 @@ def _replace(path: Path, content: bytes | Path, *, mode: int = 0o644) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def take_lease(path: Path, signature: bytes) -> int | bytes:
+    """Lock the file and sign it: the descriptor that holds the lock, or what its present holder signed with."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        signed = os.pread(descriptor, 4096, 0)
+        os.close(descriptor)
+        return signed
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, signature, 0)
+    return descriptor

@@ -11,11 +11,14 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """One command of a probe. `name` is its key in the reply; `root` runs it through sudo.
 
     Its standard output and error are one stream, as a terminal would show them, cut at 64 KiB.
+    One in the `background` starts half a second before anything else is read or run, also before what is
+    read as root, and is ended once all else is done: a program that keeps the GPU busy meanwhile.
     """
 
     name: str
     argv: tuple[str, ...]
     root: bool = False
+    background: bool = False
     time_limit_s: float = 5.0
 
 

@@ -26,6 +26,9 @@ class ClockPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     `lock` says whether EdgeLab may set clocks on such a device at all. `gpu_units` is how many processing
     clusters have to be powered. `relock` allows to lock again when the lock is lost in a session.
+    `cpu_hz` is the clock of the fastest CPU cluster. Where chips of one kind end at different clocks,
+    `cpu_at_max` and `memory_at_max` ask for the highest step of each cluster and of the memory instead.
+    `cpu_governor` is the governor that each cluster has to run under.
     """
 
     lock: bool = False
@@ -34,15 +37,22 @@ class ClockPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     gpu_hz: int | None = None
     gpu_units: int | None = None
     cpu_hz: int | None = None
+    cpu_at_max: bool = False
+    cpu_governor: str = ""
     memory_hz: int | None = None
+    memory_at_max: bool = False
     tolerance: float = 0.01
 
 
 class HealthLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """From where on a device is not fit to measure: hotter, busier, fuller or emptier than these."""
+    """From where on a device is not fit to measure: hotter, busier, fuller or emptier than these.
+
+    `load_1min` is in busy cores; `load_per_core` is its share of the cores where their number differs.
+    """
 
     temperature_c: float | None = None
     load_1min: float | None = None
+    load_per_core: float | None = None
     gpu_load_percent: float | None = None
     memory_available_mib: int | None = 512
     disk_free_mib: int | None = 1024
@@ -63,11 +73,14 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     `family` names the driver, `backend` the kernel adapter, `target` is TVM's target (empty: the machine's
     own CPU, found when it is asked). `required` names checks that must be answered with yes; `load_argv` is
     a command that keeps the GPU busy for some seconds, `big_cpus` the cores that programs are pinned to
-    (empty: all). `lease` is the path of the lease's lock file. `hardware_text` is for a model.
+    (empty: all). `identity` are words of which a board's own model, chip or machine name has to contain one,
+    in any case (empty: any board will do). `lease` is the path of the lease's lock file, relative to the
+    login folder where the board has no /tmp. `hardware_text` is for a model.
     """
 
     title: str
     family: FamilyName = "linux"
+    identity: tuple[str, ...] = ()
     backend: str
     target: dict[str, Any] = {}
     peaks: Peaks = Peaks()

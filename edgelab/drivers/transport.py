@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Literal, Protocol
@@ -27,6 +27,10 @@ class LinkFailure(EvaluationFailure):
     def __init__(self, problem: LinkProblem, message: str, *, detail: str = "", advice: str = "") -> None:
         super().__init__(FailureClass.INFRASTRUCTURE, message, detail=detail, advice=advice)
         self.problem: LinkProblem = problem
+
+
+OnBytes = Callable[[int, int], None]
+"""Told how many bytes are on the device, and how many there will be."""
 
 
 class LeaseHeld(NotReadyError):
@@ -112,8 +116,11 @@ class Transport(Protocol):
         """
         ...
 
-    async def put(self, content: bytes | Path) -> str:
-        """Store content as a blob on the device; returns its SHA-256. Cheap if it is there already."""
+    async def put(self, content: bytes | Path, *, progress: OnBytes | None = None) -> str:
+        """Store content as a blob on the device; returns its SHA-256. Cheap if it is there already.
+
+        What a broken link left of a long file is not sent again.
+        """
         ...
 
     def lease(self, holder: LeaseHolder) -> AbstractAsyncContextManager[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -151,9 +151,9 @@ class WorkerClient:
         """Peak memory of one call, if timing inputs are prepared, else of what was done so far."""
         return await self._ask(MemoryReading, "memory", _COPY_LIMIT_S, {"program": program})
 
-    async def sample(self) -> DeviceReading:
-        """Read the device's state."""
-        return await self._ask(DeviceReading, "sample", _QUICK_LIMIT_S)
+    async def sample(self, nodes: Sequence[str] = ()) -> DeviceReading:
+        """Read the device's state and the small files `nodes` (absolute paths on the device)."""
+        return await self._ask(DeviceReading, "sample", _QUICK_LIMIT_S, {"nodes": list(nodes)})
 
     async def unload(self, program: str) -> Unloaded:
         """Let a program's child exit normally, which shows damage it did to its own heap."""

@@ -92,12 +92,16 @@ class MemoryReading(msgspec.Struct, frozen=True):
 
 
 class DeviceReading(msgspec.Struct, frozen=True):
-    """State of the device; None where it could not be read."""
+    """State of the device; None where it could not be read.
+
+    `nodes` are the files that were asked for by path, as text.
+    """
 
     cpu_freq_hz: float | None
     temperature_c: float | None
     load_1min: float | None
     memory_available_bytes: int | None
+    nodes: dict[str, str | None] = {}
 
 
 class Unloaded(msgspec.Struct, frozen=True):

@@ -20,6 +20,7 @@ from edgelab.kernel.adapters import adapter
 from edgelab.kernel.bounds import check_bounds
 from edgelab.kernel.build_protocol import BuildReply, BuildRequest, ServerEvent
 from edgelab.kernel.reads import check_reads_follow_writes
+from edgelab.kernel.source_guard.findings import MAX_CHARACTERS
 from edgelab.visible_text import visible, visible_block
 
 _RECURSION_LIMIT = 5000
@@ -89,6 +90,8 @@ class _Build:
         lowered = backend.lower(bound, target)
         self._begin("build")
         executable = backend.build(lowered, target)
+        if request.source_path is not None:
+            executable = backend.with_source(executable, _read_source(request.source_path))
         self._begin("link")
         library = self.workspace / "kernel.so"
         backend.export(executable, library)
@@ -137,6 +140,20 @@ def _load_params(path: str | None) -> dict[str, np.ndarray]:
         return {}
     with np.load(path, allow_pickle=False) as archive:
         return {name: archive[name] for name in sorted(archive.files, key=lambda name: int(name[1:]))}
+
+
+def _read_source(path: str) -> str:
+    """An edited source as it is. Raises EvaluationFailure (syntax_api) if it is too large or is not text."""
+    if Path(path).stat().st_size > MAX_CHARACTERS:
+        raise EvaluationFailure(
+            FailureClass.SYNTAX_API, f"the edited source is larger than {MAX_CHARACTERS} bytes"
+        )
+    try:
+        return Path(path).read_bytes().decode("ascii")
+    except UnicodeDecodeError as error:
+        raise EvaluationFailure(
+            FailureClass.SYNTAX_API, f"the edited source is not ASCII: {error}"
+        ) from error
 
 
 def _store(library: Path, folder: Path) -> tuple[Path, str]:

@@ -20,11 +20,13 @@ class BuildRequest(msgspec.Struct, frozen=True, kw_only=True):
     Paths are absolute. `params_path` is an npz with p0, p1, ... (None: the program has no parameters).
     `target` is a TVM target as a dict; None is this machine's CPU. A `baseline` program is one we
     imported ourselves. `output_structure` is checked where it is given: a `tuple` of one tensor is not
-    a `tensor`.
+    a `tensor`. `source_path` names an edit of the target source that the adapter generates for this program
+    and target (level 2); it takes the place of that source. None: the generated source is compiled.
     """
 
     program_path: str
     params_path: str | None
+    source_path: str | None = None
     target: dict[str, Any] | None = None
     out_folder: str
     role: Role = "candidate"

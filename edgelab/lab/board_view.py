@@ -21,7 +21,7 @@ class BoardView(msgspec.Struct, frozen=True, kw_only=True):
 
     `steps` are what the present or last activity said so far. `polled` is False while a run holds the
     device: then nothing but the run itself reads it. `lock_state` is `lost` when clocks that EdgeLab locked
-    were found otherwise.
+    were found otherwise. `gpu_target_hz` is what the profile wants the GPU to run at.
     """
 
     device: str
@@ -36,3 +36,4 @@ class BoardView(msgspec.Struct, frozen=True, kw_only=True):
     lock: LockReport | None = None
     restore: RestoreReport | None = None
     polled: bool = True
+    gpu_target_hz: int | None = None

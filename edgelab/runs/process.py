@@ -10,16 +10,17 @@ import sys
 import time
 from pathlib import Path
 
+from edgelab.bench.device_watch import DeviceWatch
 from edgelab.bench.evaluation import Evaluated, Evaluation, EvaluationRequest
 from edgelab.bench.services import Services
 from edgelab.bench.tasks import Catalogue, TaskSpec, catalogue_root, resolve
-from edgelab.drivers.local import LocalTransport
-from edgelab.errors import EdgeLabError, EvaluationFailure, ExitCode, FailureClass, NotReadyError
-from edgelab.events import Built, DeviceAwaited, EventBody, LogLine, RunInterrupted, RunStarted
+from edgelab.errors import EdgeLabError, ExitCode, NotReadyError
+from edgelab.events import Built, EventBody, RunInterrupted, RunStarted
 from edgelab.home import Home
-from edgelab.lab.lease import Holder, lease
+from edgelab.lab.inventory import this_machine
 from edgelab.results import RunResult
 from edgelab.runs import verdict
+from edgelab.runs.device_work import DeviceWork
 from edgelab.runs.folder import RunFolder
 from edgelab.runs.journal import Attempt
 from edgelab.runs.recorder import Recorder
@@ -28,7 +29,6 @@ from edgelab.runs.spec import RunSpec
 from edgelab.store.writer import StoreWriter
 
 log = logging.getLogger("edgelab.run")
-_ATTEMPTS = 2
 
 
 class RunProcess:
@@ -76,6 +76,17 @@ class RunProcess:
         )
 
     async def _evaluate(self) -> tuple[RunResult, Evaluated | None]:
+        entry = self._spec.entry or this_machine()
+        work = DeviceWork(entry, self._folder.home, self._folder.run_id, self._emit, self._invalidate)
+        try:
+            found = await work.run(self._attempt)
+        except EdgeLabError as error:
+            return self._failed(error), None
+        assert self._evaluation is not None
+        name = self._folder.run_id, self._spec, self._task.name
+        return verdict.judged(*name, self._evaluation, found), found
+
+    async def _attempt(self, services: Services, watch: DeviceWatch) -> Evaluated:
         home = self._folder.home
         request = EvaluationRequest(
             task=self._task,
@@ -84,27 +95,11 @@ class RunProcess:
             policy=self._spec.policy,
             cache=home.cache,
         )
-        device_folder = home.cache / "devices" / self._spec.device
-        transport = LocalTransport(device_folder, self._spec.device)
-        async with (
-            lease(device_folder / "lease", self._folder.run_id, self._say_waiting),
-            Services(transport, home.cache, self._emit) as services,
-        ):
-            for attempt in range(1, _ATTEMPTS + 1):
-                self._evaluation = evaluation = Evaluation(request, services, self._emit)
-                try:
-                    found = await evaluation.run()
-                except EdgeLabError as error:
-                    if attempt == _ATTEMPTS or not _may_repeat(error):
-                        return self._failed(error), None
-                    self._emit(LogLine(level="warning", text=f"{error.message} Trying once more."))
-                else:
-                    name = self._folder.run_id, self._spec, self._task.name
-                    return verdict.judged(*name, evaluation, found), found
-        raise AssertionError("unreachable: the last attempt returns")
+        self._evaluation = evaluation = Evaluation(request, services, self._emit, watch)
+        return await evaluation.run()
 
-    def _say_waiting(self, holder: Holder | None) -> None:
-        self._emit(DeviceAwaited(device=self._spec.device, holder=holder.run if holder else ""))
+    def _invalidate(self, since_s: float) -> int:
+        return self._writer.invalidate_measurements(self._spec.device, since_s)
 
     def _internal(self, error: Exception) -> EdgeLabError:
         internal = EdgeLabError(
@@ -126,10 +121,6 @@ class RunProcess:
             if program is not None:
                 self._recorder.program(program)
             self._recorder.artefact(body, progress.target, progress.tvm_version)
-
-
-def _may_repeat(error: EdgeLabError) -> bool:
-    return isinstance(error, EvaluationFailure) and error.failure_class is FailureClass.INFRASTRUCTURE
 
 
 async def _run_until_signalled(process: RunProcess) -> RunResult:

@@ -8,16 +8,19 @@ import time
 import msgspec
 
 from edgelab.bench.timing_policy import TimingPolicy
+from edgelab.lab.device import Device
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One `edgelab run`. `task` is a task name or the absolute path of a task file; `candidate_text`
-    is the TVMScript of the candidate, None for the task's own import."""
+    is the TVMScript of the candidate, None for the task's own import. `entry` is the device as the lab
+    had it when the run was started, None for this machine."""
 
     task: str
     device: str = "local"
+    entry: Device | None = None
     backend: str = "llvm"
     simulated: bool = False
     candidate_text: str | None = None

@@ -14,8 +14,8 @@ from edgelab.widgets.spans import Line, Span, beside, fit, rule, spread
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from edgelab.lab.device import Device
     from edgelab.lab.host import HostState
-    from edgelab.lab.inventory import Device
     from edgelab.store.records import StoredSample
 
 HISTORY = 120

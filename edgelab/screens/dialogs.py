@@ -37,7 +37,17 @@ _EVERYWHERE = (
 )
 
 _OF_A_SCREEN: dict[str, tuple[tuple[str, str], ...]] = {
-    "lab": (("j k", "scroll"),),
+    "lab": (
+        ("j k", "move between devices; in the detail, scroll"),
+        ("enter", "read the detail; tab comes back"),
+        ("x a", "mark this device, all devices"),
+        ("c", "check the marked devices (or this one), all at once"),
+        ("L", "lock their clocks (asks first)"),
+        ("R", "put back what they had before"),
+        ("u", "trust an unknown host key (shows it, asks)"),
+        ("p", "give the sudo password of this device"),
+        ("n", "connect anew"),
+    ),
     "tasks": (
         ("enter r", "run the task on the chosen device"),
         ("c", "run a candidate file: asks for its path"),

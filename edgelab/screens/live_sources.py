@@ -15,8 +15,9 @@ from edgelab.screens.sources import PairSeries
 
 if TYPE_CHECKING:
     from edgelab.bench.tasks import TaskSpec
+    from edgelab.lab.device import Device
     from edgelab.lab.host import HostSampler, HostState
-    from edgelab.lab.inventory import Device
+    from edgelab.lab.monitor_client import MonitorClient
     from edgelab.store.reader import StoreReader
     from edgelab.store.records import RunRecord, RunState
 
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
 class LiveSources:
     """`Sources` over the data folder `home`."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, lab_file: Path | None = None) -> None:
         self._home = home
+        self._lab_file = lab_file
         self._reader: StoreReader | None = None
+        self._boards: MonitorClient | None = None
 
     @property
     def store(self) -> StoreReader:
@@ -65,9 +68,18 @@ class LiveSources:
 
     def devices(self) -> Sequence[Device]:
         """Return the lab's devices."""
-        from edgelab.lab.inventory import built_in
+        from edgelab.lab.inventory import lab_devices
 
-        return built_in()
+        return lab_devices(self._lab_file)
+
+    @property
+    def boards(self) -> MonitorClient:
+        """The client of the monitor process, which is started when the lab has boards."""
+        if self._boards is None:
+            from edgelab.lab.monitor_client import MonitorClient
+
+            self._boards = MonitorClient(self._home, self._lab_file)
+        return self._boards
 
     def sample_host(self) -> HostState:
         """Return the state of this machine."""
@@ -113,6 +125,7 @@ class LiveSources:
             # A file outside the catalogue is named by its path, as `edgelab run FILE.py` does.
             task=task.name if task.level else str(task.path),
             device=device.name,
+            entry=device,
             backend=device.backend,
             simulated=device.simulated,
             candidate_text=read_candidate(candidate) if candidate else None,

@@ -213,7 +213,7 @@ class _Folding:
             self._resumed += body.resumed
             self._steps = {name: StepView(name) for name in self._steps}
         elif isinstance(body, DeviceAwaited):
-            self._changes["waits_for"] = f"run {body.holder}" if body.holder else "another run"
+            self._changes["waits_for"] = body.holder or "another run"
         elif isinstance(body, RunFinished):
             self._changes["result"] = body.result
         elif isinstance(body, RunInterrupted):

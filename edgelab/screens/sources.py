@@ -15,8 +15,9 @@ import msgspec
 if TYPE_CHECKING:
     from edgelab.bench.tasks import TaskSpec
     from edgelab.events import StoredEvent
+    from edgelab.lab.device import Device
     from edgelab.lab.host import HostState
-    from edgelab.lab.inventory import Device
+    from edgelab.screens.board_feed import BoardFeed
     from edgelab.store.records import MeasurementRecord, RunRecord, RunState, StepRecord, StoredSample
 
 
@@ -96,6 +97,11 @@ class Sources(Protocol):
 
     def devices(self) -> Sequence[Device]:
         """Return the lab's devices."""
+        ...
+
+    @property
+    def boards(self) -> BoardFeed:
+        """Whoever keeps the boards of the lab in view."""
         ...
 
     def sample_host(self) -> HostState:

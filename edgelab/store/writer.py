@@ -54,13 +54,14 @@ class StoreWriter:
             advice="Free disk space there or choose another folder with --home.",
         )
 
-    def _execute_all(self, statements: Iterable[_Statement]) -> int | None:
+    def _execute_all(self, statements: Iterable[_Statement]) -> int:
+        """Run the statements in one transaction; returns how many rows the last one changed."""
         try:
             with self._turn, self._connection:
                 cursor = self._connection.cursor()
                 for sql, values in statements:
                     cursor.execute(sql, values)
-                return cursor.lastrowid
+                return cursor.rowcount
         except sqlite3.Error as error:
             raise self._unwritable(error) from error
 
@@ -117,6 +118,14 @@ class StoreWriter:
     def add_measurement(self, measurement: MeasurementRecord) -> None:
         """Insert the measurement of a run; a run has at most one, so a repeat after a crash is ignored."""
         self._execute_all([_measurement_insert(measurement)])
+
+    def invalidate_measurements(self, device: str, since_s: float) -> int:
+        """Mark the valid measurements of `device` made at or after `since_s` (epoch) invalid; returns how many.
+
+        What was measured while its clocks were not as locked does not count.
+        """
+        sql = "UPDATE measurements SET valid = 0 WHERE device = ? AND created_s >= ? AND valid = 1"
+        return self._execute_all([(sql, (device, since_s))])
 
 
 def _insert(table: str, row: Mapping[str, Any], conflict: str = "") -> _Statement:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 _PLAUSIBLE_C = (-40.0, 150.0)
+_NODE_BYTES = 4096
 
 
 def sample(root: Path = Path("/")) -> dict[str, float | int | None]:
@@ -16,6 +18,19 @@ def sample(root: Path = Path("/")) -> dict[str, float | int | None]:
         "load_1min": _load_1min(root),
         "memory_available_bytes": _memory_available_bytes(root),
     }
+
+
+def read_nodes(paths: Sequence[str]) -> dict[str, str | None]:
+    """Read small files (nodes of sysfs), at most 4 KiB each; None for one that cannot be read."""
+    return {path: _node(path) for path in paths}
+
+
+def _node(path: str) -> str | None:
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - one read, as sysfs wants it
+            return file.read(_NODE_BYTES).decode(errors="replace")
+    except OSError:
+        return None
 
 
 def _cpu_freq_hz(root: Path) -> float | None:

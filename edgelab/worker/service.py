@@ -14,7 +14,7 @@ from .compare import Tolerance
 from .failures import INFRASTRUCTURE, ControllerGone, WorkerFailure
 from .program import ForkServer, Limits, Program, memory_reading
 from .protocol import Controller, MalformedRequest, Request, parse_request
-from .sample import sample
+from .sample import read_nodes, sample
 from .timing import Plan, time_pairs
 from .verification import verify
 
@@ -22,6 +22,7 @@ _MEMORY_LIMIT_S = 60.0
 _UNLOAD_LIMIT_S = 10.0
 _MAX_PROGRAMS = 8
 _MAX_CPUS = 1024
+_MAX_NODES = 256
 
 
 class Service:
@@ -40,7 +41,7 @@ class Service:
             "prepare_timing": self._prepare_timing,
             "pair": self._pair,
             "memory": self._memory,
-            "sample": lambda request: dict(sample()),
+            "sample": lambda request: {**sample(), "nodes": read_nodes(_paths(request))},
             "unload": self._unload,
             "shutdown": self._shutdown,
         }
@@ -176,6 +177,19 @@ class Service:
     def _forget(self, name: str) -> None:
         if program := self._programs.pop(name, None):
             program.close()
+
+
+def _paths(request: Request) -> list[str]:
+    paths = request.fields.get("nodes", [])
+    if (
+        not isinstance(paths, list)
+        or len(paths) > _MAX_NODES
+        or not all(isinstance(path, str) and path.startswith("/") for path in paths)
+    ):
+        raise MalformedRequest(
+            f"{request.op}: nodes is a list of at most {_MAX_NODES} absolute paths", request.id
+        )
+    return paths
 
 
 def _limits(part: Request) -> Limits:

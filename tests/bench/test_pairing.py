@@ -10,7 +10,7 @@ import pytest
 from edgelab.bench.pairing import time_pairs
 from edgelab.bench.timing_policy import TimingPolicy
 from edgelab.drivers.worker_messages import DeviceReading, PairSeries
-from edgelab.errors import EvaluationFailure, FailureClass
+from edgelab.errors import ClocksLost, EvaluationFailure, FailureClass
 from edgelab.events import DeviceSampled, PairsTimed
 
 
@@ -21,6 +21,7 @@ class ScriptedWorker:
         self._candidate, self._baseline = candidate, baseline
         self._numbers = itertools.count()
         self._short_by = short_by
+        self.nodes = []
         self.calls: list[dict] = []
         self.sessions: list[int] = []
 
@@ -44,7 +45,8 @@ class ScriptedWorker:
         """The timed requests: every session begins with one that warms up."""
         return self.calls[1::2]
 
-    async def sample(self):
+    async def sample(self, nodes=()):
+        self.nodes.append(nodes)
         return DeviceReading(cpu_freq_hz=None, temperature_c=50.0, load_1min=0.1, memory_available_bytes=None)
 
 
@@ -138,3 +140,29 @@ async def test_a_bias_that_lasts_a_session_is_averaged_and_the_interval_tells():
         errors.append(abs(series.statistics.speedup - 1))
     assert max(errors) < 0.01
     assert covered >= 14
+
+
+class LosingWatch:
+    """Finds the clocks lost at the third reading."""
+
+    nodes = ("/sys/gpu/cur_freq",)
+
+    def __init__(self) -> None:
+        self.read = []
+
+    def sampled(self, reading: DeviceReading) -> DeviceSampled:
+        return DeviceSampled(gpu_freq_hz=1e9)
+
+    def confirm(self, reading: DeviceReading) -> None:
+        self.read.append(reading)
+        if len(self.read) == 3:
+            raise ClocksLost("gpu at 408 MHz")
+
+
+async def test_lost_clocks_end_the_timing_after_they_are_told():
+    events, watch = [], LosingWatch()
+    worker = ScriptedWorker(lambda _: 2e-3, lambda _: 3e-3)
+    with pytest.raises(ClocksLost, match="408 MHz"):
+        await time_pairs(worker, worker.open_session, POLICY, events.append, watch)
+    assert worker.nodes == [watch.nodes] * 3
+    assert [event.gpu_freq_hz for event in events if isinstance(event, DeviceSampled)] == [1e9] * 3

@@ -92,7 +92,8 @@ def test_runs_list_of_an_empty_home_says_how_to_begin_and_creates_nothing(edgela
 def test_devices_list(edgelab):
     assert edgelab("devices", "list").stdout.startswith("local")
     report = msgspec.json.decode(edgelab("devices", "list", "--json").stdout)
-    assert [device["name"] for device in report["devices"]] == ["local"]
+    names = [device["name"] for device in report["devices"]]
+    assert names == ["local", "sim-orin", "sim-rk3588", "sim-phone"]
 
 
 def test_doctor_says_what_is_there_and_what_each_missing_part_enables(edgelab):

@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import hashlib
 import os
+import re
+import shutil
 import signal
 import time
 from collections.abc import AsyncIterator
@@ -18,6 +20,8 @@ import tvm
 from tvm import relax
 
 from edgelab.errors import EvaluationFailure, FailureClass, NotReadyError
+from edgelab.kernel import lowering
+from edgelab.kernel.adapters import adapter
 from edgelab.kernel.build_protocol import PHASES, BuildReply, BuildRequest
 from edgelab.kernel.build_service import BuildService
 from edgelab.kernel.program import TensorSpec
@@ -105,6 +109,60 @@ async def test_building_twice_gives_the_same_artefact(service: BuildService, tmp
     second = await service.build(request(tmp_path / "b", program()))
     assert first.artefact_sha256 == second.artefact_sha256
     assert first.artefact_path != second.artefact_path
+
+
+async def test_an_edited_source_is_compiled_in_the_place_of_the_generated_one(
+    service: BuildService, tmp_path: Path
+):
+    backend = adapter("llvm")
+    target = backend.target(None)
+    module = lowering.keep_written_kernels(tvm.script.from_source(program()))
+    source = backend.source(backend.build(backend.lower(module, target), target))
+    edited = tmp_path / "edited.ll"
+    edited.write_text(source.replace("float 2.000000e+00", "float 3.000000e+00"))
+    wanted = msgspec.structs.replace(request(tmp_path, program()), source_path=str(edited))
+    reply = await service.build(wanted)
+    x = np.linspace(-1, 1, 64, dtype=np.float32)
+    np.testing.assert_allclose(run(reply.artefact_path, x), np.maximum(3 * x, 0))
+    edited.write_text(source + '\nmodule asm ".globl x"\n')
+    caught = await failure(service, wanted)
+    assert caught.failure_class is FailureClass.HACK
+    assert "module-level assembly" in caught.message
+    edited.write_text("\u00e4")
+    assert "not ASCII" in (await failure(service, wanted)).message
+
+
+async def test_a_program_is_built_for_opencl_and_its_source_can_be_edited(
+    service: BuildService, tmp_path: Path
+):
+    wanted = msgspec.structs.replace(request(tmp_path, program()), target={"kind": "opencl"})
+    reply = await service.build(wanted)
+    assert reply.target["kind"] == "opencl"
+    assert reply.kernels == ("scale", "relu")
+    assert reply.planned_memory_bytes == 512
+    source = artefact(reply)[1].decode(errors="replace")
+    source = source[source.index("// Function: scale_kernel") :]
+    source = source[: re.search("[^\n -~]", source).start()].rstrip(" ")  # type: ignore[union-attr]
+    edited = tmp_path / "edited.cl"
+    edited.write_text(source.replace("2.000000e+00f", "native_exp(2.000000e+00f)"))
+    changed = await service.build(msgspec.structs.replace(wanted, source_path=str(edited)))
+    assert b"native_exp" in artefact(changed)[1]
+    edited.write_text(source.replace("2.000000e+00f", "printf(source)"))
+    caught = await failure(service, msgspec.structs.replace(wanted, source_path=str(edited)))
+    assert caught.failure_class is FailureClass.HACK
+    assert "printf" in caught.message
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc (CUDA toolkit)")
+async def test_a_program_is_built_for_cuda_without_a_gpu(service: BuildService, tmp_path: Path):
+    wanted = msgspec.structs.replace(request(tmp_path, program()), target={"kind": "cuda", "arch": "sm_87"})
+    reply = await service.build(wanted)
+    assert reply.target["arch"] == "sm_87"
+    assert b"machine code in base64" in artefact(reply)[1]
+    without = msgspec.structs.replace(wanted, target={"kind": "cuda"})
+    caught = await failure(service, without)
+    assert caught.failure_class is FailureClass.INFRASTRUCTURE
+    assert "architecture" in caught.message
 
 
 async def test_nothing_but_the_artefact_is_left_behind(service: BuildService, tmp_path: Path):

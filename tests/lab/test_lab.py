@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from edgelab.drivers.profile import load_profile, profiles_folder
 from edgelab.errors import UsageError
 from edgelab.lab import inventory
 from edgelab.lab.host import HostSampler
-from edgelab.drivers.profile import load_profile, profiles_folder
 
 
-def test_built_in_lab_is_this_machine():
-    (local,) = inventory.built_in()
+def test_built_in_lab_is_this_machine_and_simulated_boards():
+    local, *simulated = inventory.built_in()
+    assert [device.name for device in simulated] == ["sim-orin", "sim-rk3588", "sim-phone"]
+    assert all(device.simulated and device.backend == "llvm" for device in simulated)
     assert (local.name, local.backend, local.simulated) == ("local", "llvm", False)
 
 

@@ -114,6 +114,16 @@ def test_measurements_filter_by_task_newest_first(writer, reader):
     assert [row.run for row in reader.measurements(task="t1")] == ["r3", "r1"]
 
 
+def test_what_was_measured_with_lost_clocks_does_not_count(writer, reader):
+    for index, device in enumerate(["orin", "orin", "local", "orin"]):
+        writer.add_measurement(a_measurement(f"r{index}", device=device, created_s=float(index)))
+    assert writer.invalidate_measurements("orin", 1.0) == 2
+    assert writer.invalidate_measurements("orin", 1.0) == 0
+    assert {row.run: row.valid for row in reader.measurements()} == {
+        "r0": True, "r1": False, "r2": True, "r3": False,
+    }  # fmt: skip
+
+
 def test_reader_of_no_store_is_empty_and_creates_nothing(database, reader):
     assert reader.runs() == []
     assert reader.events_after(0) == []

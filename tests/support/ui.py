@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,8 +13,9 @@ from edgelab.app import EdgeLabApp
 from edgelab.bench.tasks import TaskSpec
 from edgelab.errors import NotReadyError
 from edgelab.events import DeviceSampled, RunStarted, StoredEvent
+from edgelab.lab.board_view import BoardView
+from edgelab.lab.device import Device
 from edgelab.lab.host import HostState
-from edgelab.lab.inventory import Device
 from edgelab.runs.candidate_file import candidate_path, read_candidate
 from edgelab.screens.sources import PairSeries
 from edgelab.store.records import MeasurementRecord, RunRecord, RunState, StepRecord, StoredSample
@@ -76,6 +77,40 @@ class FixedStore:
         return None
 
 
+class FixedFeed:
+    """Views that stay until a test puts others; `asked` records requests."""
+
+    def __init__(self, views: Sequence[BoardView] = ()) -> None:
+        self.trouble = ""
+        self.asked: list[tuple[str, str]] = []
+        self.started = self.closed = False
+        self._views = {view.device: view for view in views}
+        self._listeners: list[Callable[[], None]] = []
+
+    def views(self) -> Mapping[str, BoardView]:
+        return self._views
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        self._listeners.append(listener)
+
+    def put(self, *views: BoardView) -> None:
+        self._views = {**self._views, **{view.device: view for view in views}}
+        for listener in self._listeners:
+            listener()
+
+    def request(self, device: str, action: str) -> None:
+        self.asked.append((action, device))
+
+    def password(self, device: str, secret: str) -> None:
+        self.asked.append(("password", device))
+
+    async def start(self) -> None:
+        self.started = True
+
+    async def close(self) -> None:
+        self.closed = True
+
+
 class FixedSources:
     """`Sources` with fixed answers; `asked` records what the app asked to be done."""
 
@@ -86,6 +121,8 @@ class FixedSources:
         self.host_samples = 0
         self.time_s = ui_data.NOW_S
         self.blobs: dict[str, PairSeries] = {}
+        self.boards = FixedFeed()
+        self.lab: tuple[Device, ...] = (ui_data.LOCAL,)
 
     @property
     def screenshots(self) -> Path:
@@ -103,7 +140,7 @@ class FixedSources:
         return self.time_s
 
     def devices(self) -> Sequence[Device]:
-        return (ui_data.LOCAL,)
+        return self.lab
 
     def sample_host(self) -> HostState:
         self.host_samples += 1

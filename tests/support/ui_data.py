@@ -21,8 +21,8 @@ from edgelab.events import (
     StepStarted,
     StoredEvent,
 )
+from edgelab.lab.device import Device
 from edgelab.lab.host import HostState
-from edgelab.lab.inventory import Device
 from edgelab.results import BaselineInfo, Failure, Latency, RobustVariation, RunResult
 from edgelab.store.records import MeasurementRecord, RunRecord, RunState, StepRecord
 from tests.support.ui_catalogue import TASK as TASK

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from edgelab.worker.sample import sample
+from edgelab.worker.sample import read_nodes, sample
 
 
 def write(root: Path, path: str, text: str) -> None:
@@ -32,3 +32,11 @@ def test_clock_of_cpuinfo_where_there_is_no_cpufreq(tmp_path: Path):
 
 def test_unknown_is_none_not_zero(tmp_path: Path):
     assert set(sample(tmp_path).values()) == {None}
+
+
+def test_nodes_are_read_as_text_and_bounded(tmp_path: Path):
+    write(tmp_path, "cur_freq", "1300500000\n")
+    write(tmp_path, "long", "x" * 10_000)
+    (tmp_path / "odd").write_bytes(b"\xff1\n")
+    paths = [str(tmp_path / name) for name in ("cur_freq", "long", "odd", "absent")]
+    assert list(read_nodes(paths).values()) == ["1300500000\n", "x" * 4096, "\ufffd1\n", None]

@@ -277,6 +277,14 @@ def test_memory_of_a_call_is_above_the_empty_child(shared_worker: WorkerUnderTes
 def test_sample_has_every_reading_or_none(shared_worker: WorkerUnderTest):
     done = shared_worker.op("sample")
     assert {"cpu_freq_hz", "temperature_c", "load_1min", "memory_available_bytes"} < set(done)
+    assert done["nodes"] == {}
+
+
+def test_sample_reads_the_nodes_it_is_given(shared_worker: WorkerUnderTest, tmp_path: Path):
+    node = tmp_path / "cur_freq"
+    node.write_text("850000000\n")
+    done = shared_worker.op("sample", nodes=[str(node), str(tmp_path / "absent")])
+    assert done["nodes"] == {str(node): "850000000\n", str(tmp_path / "absent"): None}
 
 
 @pytest.mark.parametrize(
@@ -287,6 +295,9 @@ def test_sample_has_every_reading_or_none(shared_worker: WorkerUnderTest):
         ("load", {"program": "x", "artefact": "../../etc/passwd", "limits": LIMITS}, "not a SHA-256"),
         ("load", {"program": "x", "artefact": "0" * 64, "limits": LIMITS}, "cannot be opened"),
         ("verify", {"program": "nobody"}, "no program named 'nobody'"),
+        ("sample", {"nodes": "/proc/uptime"}, "nodes is a list"),
+        ("sample", {"nodes": ["cur_freq"]}, "absolute paths"),
+        ("sample", {"nodes": ["/x"] * 257}, "at most 256"),
         ("pair", {"a": 1}, "a is a text"),
         ("unload", {"program": "nobody"}, "no program named 'nobody'"),
     ],

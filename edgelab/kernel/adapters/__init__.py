@@ -7,7 +7,11 @@ import importlib
 from edgelab.errors import UsageError
 from edgelab.kernel.adapters.base import Adapter
 
-_CLASSES = {"llvm": "edgelab.kernel.adapters.llvm:LlvmAdapter"}
+_CLASSES = {
+    "cuda": "edgelab.kernel.adapters.cuda:CudaAdapter",
+    "llvm": "edgelab.kernel.adapters.llvm:LlvmAdapter",
+    "opencl": "edgelab.kernel.adapters.opencl:OpenClAdapter",
+}
 
 
 def names() -> tuple[str, ...]:

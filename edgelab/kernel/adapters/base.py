@@ -32,6 +32,15 @@ class Adapter(Protocol):
         """Target source of the executable's kernels: LLVM IR, CUDA C or OpenCL C."""
         ...
 
+    def with_source(self, executable: Any, source: str) -> Any:
+        """The executable with `source`, an edit of what `source()` gave, in the place of its kernels' source.
+
+        The given executable stays as it is. Raises GuardRefusal (an EvaluationFailure: `hack`, or `syntax_api`
+        for a changed interface) naming what the edit may not do, and EvaluationFailure (syntax_api) with the
+        compiler's words for a source that does not compile.
+        """
+        ...
+
     def export(self, executable: Any, path: Path) -> None:
         """Write the executable as a shared library that the device's runtime loads."""
         ...

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +23,15 @@ from tvm.tirx import For, PrimFunc
 from edgelab.errors import EvaluationFailure, FailureClass, NotReadyError
 from edgelab.kernel import lowering
 from edgelab.kernel.build_protocol import HostTarget
+from edgelab.kernel.diagnostics import clip, located
+from edgelab.kernel.source_guard import llvm_ir
 
 _VECTOR_FEATURES = ("avx", "fma", "f16c", "amx", "bmi", "gfni", "vaes", "vpclmulqdq")
 _COMPILERS = ("cc", "gcc", "clang")
 _LINK_TIME_LIMIT_S = 60
+_ELF_MACHINES = {62: "x86_64", 183: "aarch64"}
+"""`e_machine` of an ELF header (elf.h) by the name that `os.uname` has for the architecture."""
+_PARSE_ERROR = re.compile(r":(\d+):(\d+): error: (.*)")
 
 
 class LlvmAdapter:
@@ -55,9 +62,33 @@ class LlvmAdapter:
         """LLVM IR of all kernels."""
         return "\n".join(module.inspect_source("ll") for module in executable.mod.imports)
 
+    def with_source(self, executable: Any, source: str) -> Any:
+        """See Adapter. The source is optimised already: what is left to do is code generation."""
+        llvm_ir.check(source, self.source(executable))
+        with tempfile.TemporaryDirectory() as folder:
+            text, bytecode = Path(folder, "edited.ll"), Path(folder, "main.vm")
+            text.write_text(source)
+            kernels = _load_ir(text, source)
+            executable.mod.write_to_file(str(bytecode), "relax.VMExecutable")
+            edited = tvm_ffi.get_global_func("ffi.Module.load_from_file.relax.VMExecutable")(str(bytecode))
+        edited.import_module(kernels)
+        return relax.VMExecutable(edited)
+
     def export(self, executable: Any, path: Path) -> None:
-        """Shared library at `path`. Raises what `link` raises."""
+        """Shared library at `path`, for the target's architecture. Raises what `link` raises."""
         executable.export_library(str(path), fcompile=link)
+
+
+def _load_ir(path: Path, source: str) -> Any:
+    """The module that LLVM reads from `path`, whose text is `source`."""
+    try:
+        return tvm.runtime.load_module(str(path))
+    except Exception as error:
+        where = _PARSE_ERROR.search(str(error))
+        what = located(source, int(where[1]), where[3], int(where[2])) if where else str(error).strip()[:400]
+        raise EvaluationFailure(
+            FailureClass.SYNTAX_API, f"the edited LLVM IR is not valid: {what}", detail=clip(str(error))
+        ) from error
 
 
 def _thread_axis(module: tvm.IRModule) -> str | None:
@@ -82,9 +113,7 @@ def link(path: str, objects: list[str], **_options: object) -> None:
     The C driver is twice as fast as the C++ driver that TVM calls, and kernels use nothing of C++; it
     records the dependency on libm, which calling `ld` by itself would not.
     """
-    compiler = next((found for name in _COMPILERS if (found := shutil.which(name))), None)
-    if compiler is None:
-        raise NotReadyError("No C compiler was found to link kernels with.", advice="Install gcc.")
+    compiler = _compiler(_architecture(objects))
     command = [compiler, "-shared", "-fPIC", "-o", path, *objects, "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_LINK_TIME_LIMIT_S, check=False)
     if done.returncode != 0:
@@ -96,6 +125,33 @@ def link(path: str, objects: list[str], **_options: object) -> None:
                 detail=done.stderr,
             )
         raise NotReadyError(f"Linking failed: {words}", advice=f"Check that {compiler} works.")
+
+
+def _architecture(objects: list[str]) -> str:
+    """Architecture that the objects are for; this machine's where they do not say."""
+    for name in objects:
+        with Path(name).open("rb") as file:
+            header = file.read(20)
+        if header[:4] == b"\x7fELF" and len(header) == 20:
+            return _ELF_MACHINES.get(int.from_bytes(header[18:20], "little"), os.uname().machine)
+    return os.uname().machine
+
+
+def _compiler(architecture: str) -> str:
+    """Path of a C compiler that links for `architecture`. Raises NotReadyError if there is none."""
+    native = architecture == os.uname().machine
+    wanted = _COMPILERS if native else (f"{architecture}-linux-gnu-gcc",)
+    compiler = next((found for name in wanted if (found := shutil.which(name))), None)
+    if compiler is not None:
+        return compiler
+    if native:
+        raise NotReadyError("No C compiler was found to link kernels with.", advice="Install gcc.")
+    debian = {"aarch64": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross"}
+    packages = debian.get(architecture, f"gcc-{architecture.replace('_', '-')}-linux-gnu")
+    raise NotReadyError(
+        f"The program is for {architecture}, and {wanted[0]}, which links it, was not found.",
+        advice=f"Install it (Debian: apt install {packages}).",
+    )
 
 
 def _links_nothing(compiler: str, path: str) -> bool:

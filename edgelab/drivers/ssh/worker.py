@@ -1,0 +1,120 @@
+"""The worker on a board: sent by its content, started in the board's own runtime, its streams over a channel."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import asyncssh
+
+from edgelab.drivers.ssh.blobs import BLOBS, BlobUpload
+from edgelab.drivers.ssh.link import Process, SshLink
+from edgelab.drivers.worker_client import MAX_REPLY_BYTES
+from edgelab.errors import NotReadyError
+
+if TYPE_CHECKING:
+    from edgelab.drivers.ssh.transport import SshTransport
+
+RUNTIMES = ".edgelab/runtime"
+CURRENT = f"{RUNTIMES}/current"
+_WORKERS = ".edgelab/worker"
+_CHUNK_BYTES = 1 << 16
+_STDERR_TAIL_BYTES = 16_384
+_END_LIMIT_S = 5.0
+
+
+async def start_worker(link: SshLink, transport: SshTransport, archive: Path) -> RemoteWorker:
+    """Start the worker from `archive`. Raises `NotReadyError` when the board has no runtime for it yet."""
+    current = (await transport.read_many([CURRENT]))[CURRENT]
+    name = (current or b"").decode(errors="replace").strip()
+    if not name or "/" in name:
+        raise NotReadyError(
+            f"{link.address.device} has no runtime for the worker yet.",
+            advice=f"Put it there: edgelab devices bootstrap {link.address.device}",
+        )
+    content = await asyncio.to_thread(archive.read_bytes)
+    remote = f"{_WORKERS}/{hashlib.sha256(content).hexdigest()}.pyz"
+    await BlobUpload(link).send(content, remote)
+    python = f"{RUNTIMES}/{name}/bin/python"
+    # env= of the protocol is dropped by most servers.
+    line = shlex.join(["exec", "env", "TVM_USE_RUNTIME_LIB=1", python, remote, "--blobs", BLOBS])
+    line = f"mkdir -p -m 700 {BLOBS} && {line}"
+    stack = contextlib.AsyncExitStack()
+    process = await stack.enter_async_context(link.process(line))
+    return RemoteWorker(process, stack)
+
+
+class RemoteWorker:
+    """A worker over a channel. The channel's end is the worker's end: it reads its standard input."""
+
+    def __init__(self, process: Process, stack: contextlib.AsyncExitStack) -> None:
+        self._process = process
+        self._stack = stack
+        # asyncssh hands out parts of lines that are longer than its window; a real reader joins them.
+        self.reader = asyncio.StreamReader(limit=MAX_REPLY_BYTES)
+        self.writer = _Writer(process)
+        self._stderr_tail = bytearray()
+        self._tasks = [asyncio.create_task(self._read_replies()), asyncio.create_task(self._read_stderr())]
+
+    async def describe_end(self) -> tuple[str, str]:
+        """See `WorkerConnection.describe_end`; a link that broke is told from a worker that ended."""
+        tail = self._stderr_tail.decode(errors="replace")
+        try:
+            async with asyncio.timeout(_END_LIMIT_S):
+                await self._process.wait_closed()
+        except (TimeoutError, OSError, asyncssh.Error):
+            return "still running", tail
+        tail = self._stderr_tail.decode(errors="replace")
+        if self._process.exit_signal:
+            return f"signal SIG{self._process.exit_signal[0]}", tail
+        if self._process.exit_status is None:
+            return "the link broke", tail
+        return f"exit {self._process.exit_status}", tail
+
+    async def close(self) -> None:
+        """See `WorkerConnection.close`."""
+        with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):
+            self._process.stdin.write_eof()
+            async with asyncio.timeout(_END_LIMIT_S):
+                await self._process.wait_closed()
+        await self._stack.aclose()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _read_replies(self) -> None:
+        try:
+            while data := await self._process.stdout.read(_CHUNK_BYTES):
+                self.reader.feed_data(data)
+        except (OSError, asyncssh.Error):
+            pass
+        finally:
+            self.reader.feed_eof()
+
+    async def _read_stderr(self) -> None:
+        with contextlib.suppress(OSError, asyncssh.Error):
+            while data := await self._process.stderr.read(_CHUNK_BYTES):
+                self._stderr_tail += data
+                del self._stderr_tail[:-_STDERR_TAIL_BYTES]
+
+
+class _Writer:
+    """The channel's standard input as the worker's client wants it."""
+
+    def __init__(self, process: Process) -> None:
+        self._stdin = process.stdin
+
+    def write(self, data: bytes, /) -> None:
+        """Queue bytes."""
+        self._stdin.write(data)
+
+    async def drain(self) -> None:
+        """Wait until the queue is short. Raises ConnectionError if the link is broken."""
+        try:
+            await self._stdin.drain()
+        except asyncssh.Error as error:
+            raise ConnectionError(str(error)) from error
