@@ -17,6 +17,7 @@ from edgelab.drivers.simulated.physics import settle
 
 _CHUNK_BYTES = 1 << 16
 _WATCH_S = 0.25
+_END_LIMIT_S = 2.0
 USER = "lab"
 
 
@@ -109,9 +110,19 @@ class BoardServer:
             # The link is gone, and with it whoever wanted the answer.
             process.close()
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(shell.pid, signal.SIGKILL)
+            await asyncio.shield(_end(shell))
+
+
+async def _end(shell: asyncio.subprocess.Process) -> None:
+    """End a command as sshd does: its input closes, which what it started may see; then it is killed."""
+    assert shell.stdin is not None
+    shell.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_END_LIMIT_S):
             await shell.wait()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(shell.pid, signal.SIGKILL)
+    await shell.wait()
 
 
 async def _feed(process: asyncssh.SSHServerProcess[bytes], shell: asyncio.subprocess.Process) -> None:
