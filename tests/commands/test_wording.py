@@ -21,7 +21,10 @@ SAMPLES = [
     ),
     (events.LogLine(source="worker", text="hello"), "    worker  hello"),
     (events.LogLine(level="warning", text="hm"), "WARNING: hm"),
-    (events.DeviceAwaited(device="local", holder="a1"), "WARNING: waiting for local, which run a1 is using"),
+    (
+        events.DeviceAwaited(device="local", holder="run a1"),
+        "WARNING: waiting for local, which run a1 is using",
+    ),
     (events.RunInterrupted(reason="stopped"), "interrupted: stopped"),
     (events.RunFinished(result=a_result()), "verdict ok: 1.50×"),
 ]

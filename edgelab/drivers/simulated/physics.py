@@ -103,7 +103,9 @@ def current_hz(tree: Path, clock: ClockModel, *, busy: bool, cap_hz: int | None 
     prefix = "scaling_" if clock.kind == "cpu" else ""
 
     def number(name: str) -> int:
-        return int((tree / clock.folder / name).read_text()) * clock.unit_hz
+        # A command of the board may be writing it at this moment.
+        said = (tree / clock.folder / name).read_text().strip()
+        return int(said) * clock.unit_hz if said.isdecimal() else clock.steps_hz[0]
 
     governor = (tree / clock.folder / f"{prefix}governor").read_text().strip()
     low, high = number(f"{prefix}min_freq"), number(f"{prefix}max_freq")

@@ -32,6 +32,8 @@ class BoardServer:
         self._acceptor: asyncssh.SSHAcceptor | None = None
         self._connections: set[asyncssh.SSHServerConnection] = set()
         self._watching: asyncio.Task[None] | None = None
+        # Two at once would count time twice and read each other's half-made states.
+        self._settling = asyncio.Lock()
 
     @property
     def connections(self) -> int:
@@ -81,11 +83,15 @@ class BoardServer:
                 if fault_file.read(self.tree).drop_link:
                     self.drop()
                 else:
-                    await asyncio.to_thread(settle, self.tree)
+                    await self._settle()
             await asyncio.sleep(_WATCH_S)
 
+    async def _settle(self) -> Faults:
+        async with self._settling:
+            return await asyncio.to_thread(settle, self.tree)
+
     async def _command(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
-        faults = await asyncio.to_thread(settle, self.tree)
+        faults = await self._settle()
         await asyncio.sleep(faults.delay_s)
         shell = await asyncio.create_subprocess_exec(
             "/bin/sh",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import secrets
 import shutil
+import tempfile
 import time
 import uuid
 from pathlib import Path
@@ -87,10 +90,18 @@ def _put_clock(tree: Path, clock: ClockModel, cap_hz: int | None) -> None:
 
 
 def put(tree: Path, path: str, text: str) -> None:
-    """Write one file of the tree."""
+    """Write one file of the tree, unless it holds that already; whoever reads it sees the old or the new text."""
     place = tree / path
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if place.read_text() == text:
+            return
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(text)
+    # Not beside the node: a pattern over its folder would find it.
+    descriptor, name = tempfile.mkstemp(dir=tree)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+    Path(name).chmod(0o644)
+    Path(name).replace(place)
 
 
 def load(tree: Path) -> BoardState:
@@ -100,7 +111,7 @@ def load(tree: Path) -> BoardState:
 
 def save(tree: Path, state: BoardState) -> None:
     """Keep what the board remembers."""
-    (tree / STATE).write_bytes(msgspec.json.encode(state))
+    put(tree, STATE, msgspec.json.encode(state).decode())
 
 
 def remove(tree: Path) -> None:
