@@ -62,10 +62,13 @@ async def check_all(devices: list[Device], home: Home) -> tuple[float, list[floa
 async def poll_all(devices: list[Device], home: Home, seconds: float) -> tuple[float, float]:
     """Return the share of a core that polling costs this process, and looks a second and board."""
     looks: dict[str, set[float]] = {device.name: set() for device in devices}
+    all_seen = asyncio.Event()
 
     def publish(view: BoardView) -> None:
         if view.state is not None:
             looks[view.device].add(view.state.read_s)
+        if all(looks.values()):
+            all_seen.set()
 
     keepers = [
         BoardKeeper(
@@ -75,8 +78,7 @@ async def poll_all(devices: list[Device], home: Home, seconds: float) -> tuple[f
     ]
     tasks = [asyncio.create_task(keeper.run()) for keeper in keepers]
     # Connecting is done once; what counts is what goes on for hours.
-    while not all(looks.values()):
-        await asyncio.sleep(0.1)
+    await all_seen.wait()
     for seen in looks.values():
         seen.clear()
     began_s, cpu_s = time.monotonic(), time.process_time()

@@ -10,6 +10,7 @@ from edgelab.commands.device_add import add
 from edgelab.commands.device_bootstrap import bootstrap
 from edgelab.commands.device_checks import check
 from edgelab.commands.device_clocks import lock, restore
+from edgelab.commands.device_trust import trust
 from edgelab.commands.device_watch import watch
 from edgelab.lab import inventory
 
@@ -37,5 +38,5 @@ def list_devices(session: Session, as_json: bool) -> None:
             )
 
 
-for command in (add, bootstrap, check, lock, restore, watch):
+for command in (add, bootstrap, check, lock, restore, trust, watch):
     devices.add_command(command)

@@ -101,6 +101,26 @@ def test_a_board_that_cannot_be_locked_says_why_and_is_left_as_it_was(cli, fault
     assert checks["power_mode"]["value"].startswith("MODE_50W")
 
 
+def test_an_unknown_key_is_trusted_only_on_request(cli, tmp_path):
+    cli("devices", "check", "sim-phone")
+    tree = cli.home.root / "simulated"
+    served = json.loads((tree / "boards.json").read_text())["boards"]["sim-phone"]
+    lab = tmp_path / "lab.toml"
+    known = tmp_path / "known_hosts"
+    keys = ("host", "port", "user", "key", "root")
+    rows = "".join(f"{key} = {json.dumps(served[key])}\n" for key in keys)
+    lab.write_text(
+        f'[[device]]\nname = "phone"\nprofile = "snapdragon-8-gen-3"\nknown_hosts = "{known}"\n{rows}'
+    )
+    refused = cli("--lab", str(lab), "devices", "check", "phone")
+    assert refused.returncode == ExitCode.NOT_READY
+    assert "was never seen: ssh-ed25519 SHA256:" in refused.stdout
+    assert not known.exists()
+    assert cli("--lab", str(lab), "devices", "trust", "phone", "--yes").returncode == 0
+    assert cli("--lab", str(lab), "devices", "check", "phone").returncode == 0
+    assert "known already" in cli("--lab", str(lab), "devices", "trust", "phone").stdout
+
+
 def test_names_and_usage(cli):
     assert cli("devices", "check").returncode == ExitCode.USAGE
     wrong = cli("devices", "check", "sim-orim")
