@@ -60,6 +60,8 @@ def result_text(result: RunResult) -> str:
         rows += [("advice", result.failure.advice)] if result.failure.advice else []
         rows += [("detail", result.failure.detail)] if result.failure.detail else []
     rows += [("task", result.task), ("device", f"{result.device} ({result.backend})")]
+    if result.simulated:
+        rows += [("simulated", "the board is simulated: its kernels ran on this machine's processor")]
     if result.speedup is not None:
         rows += _measured(result)
     if result.verdict == "unstable":
