@@ -150,7 +150,7 @@ def test_a_row_of_an_interrupted_run_without_a_reason_was_stopped(
     assert with_steps(EMPTY, [row]).steps[3].state == otherwise
 
 
-WAITING = DeviceAwaited(device="local", holder="a1")
+WAITING = DeviceAwaited(device="local", holder="run a1")
 
 
 def test_a_run_waits_for_the_device_until_its_first_step() -> None:
