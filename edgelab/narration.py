@@ -48,7 +48,11 @@ def narrate(body: AnyEvent) -> tuple[str, str, str] | None:
 def _device(body: AnyEvent) -> tuple[str, str, str] | None:
     """Return the log line of an event about the device itself."""
     if isinstance(body, DeviceAwaited):
-        return "warning", "device", f"waiting for {body.device}, which {body.holder or 'another run'} is using"
+        return (
+            "warning",
+            "device",
+            f"waiting for {body.device}, which {body.holder or 'another run'} is using",
+        )
     if isinstance(body, DeviceChecked):
         return _checked(body)
     if isinstance(body, ClocksLocked):

@@ -31,12 +31,13 @@ echo held; cat "$1"
 """
 
 # Opened for reading: another user's file in a sticky folder may not be opened for writing with O_CREAT.
+# Tried again: whoever looks whether the lease is free holds it, shared, for as long as that takes.
 _HOLD = r"""
 export LC_ALL=C; umask 0; PATH="$PATH:/usr/sbin:/sbin"
 command -v flock >/dev/null 2>&1 || { echo missing; exit 3; }
 [ -e "$1" ] || : >>"$1" || exit 3
 exec 9<"$1" || exit 3
-flock -n 9 || { echo held; cat "$1"; exit 0; }
+flock -n 9 || { sleep 0.1; flock -n 9; } || { sleep 0.2; flock -n 9; } || { echo held; cat "$1"; exit 0; }
 IFS= read -r holder
 { printf '%s\n' "$holder" >"$1"; } 2>/dev/null || printf '%s\n' "$holder" | dd of="$1" conv=nocreat 2>/dev/null
 echo taken

@@ -17,6 +17,7 @@ from edgelab.drivers.device_state import LeaseHolder
 from edgelab.drivers.local_files import prepare_blob_folder, read_some, store_blob, take_lease, write_file
 from edgelab.drivers.probe import Command, ProbeReply, ProbeRequest
 from edgelab.drivers.probe_script import ProbeCut, Sections, merged, parse, script
+from edgelab.drivers.ssh.remote_command import command_line, input_lines
 from edgelab.drivers.sudo import sudo_refusal
 from edgelab.drivers.transport import CommandResult, LeaseHeld, LinkFailure, OnBytes
 from edgelab.drivers.worker_client import MAX_REPLY_BYTES
@@ -90,15 +91,25 @@ class LocalTransport:
         self, argv: Sequence[str], time_limit_s: float, *, root: bool = False, stdin: bytes = b""
     ) -> CommandResult:
         """See `Transport.run`."""
-        if root and os.geteuid() != 0:
-            argv = ("sudo", "-n", *argv)
-        async with self._process(argv, f"run {argv[0]}") as process:
+        program = argv[0]
+        watched = root and os.geteuid() != 0
+        if watched:
+            # Nobody but root may kill what runs through sudo: a shell there does when its input closes.
+            argv = ("sh", "-c", command_line(argv, time_limit_s, sudo="passwordless"))
+            stdin = input_lines(stdin, None)
+        async with self._process(argv, f"run {program}") as process:
             try:
                 async with asyncio.timeout(time_limit_s):
-                    stdout, stderr = await process.communicate(stdin)
+                    if watched:
+                        stdout, stderr = await _communicate_open(process, stdin)
+                    else:
+                        stdout, stderr = await process.communicate(stdin)
             except TimeoutError as error:
-                message = f"{argv[0]} did not end within {time_limit_s:g} s on {self._device} and was killed."
+                message = f"{program} did not end within {time_limit_s:g} s on {self._device} and was killed."
                 raise EvaluationFailure(FailureClass.INFRASTRUCTURE, message) from error
+            finally:
+                if watched:
+                    await asyncio.shield(_close_input(process))
             result = CommandResult(process.returncode or 0, stdout, stderr)
             if root and result.exit_code != 0 and (refusal := sudo_refusal(stderr)):
                 message = f"sudo was refused on {self._device}: {refusal}."
@@ -264,8 +275,29 @@ async def _start(
         raise
 
 
+async def _communicate_open(process: asyncio.subprocess.Process, given: bytes) -> tuple[bytes, bytes]:
+    """Do as `communicate` does, but leave the input open: its end is what ends the process."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.write(given)
+    outputs = await asyncio.gather(process.stdout.read(), process.stderr.read())
+    await process.wait()
+    return outputs[0], outputs[1]
+
+
+async def _close_input(process: asyncio.subprocess.Process) -> None:
+    """Close the input of a process that ends with it, and give it time for that."""
+    assert process.stdin is not None
+    process.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_END_LIMIT_S):
+            await process.wait()
+
+
 async def end_group(process: asyncio.subprocess.Process) -> None:
     """Kill a process together with its group and reap it, also while being cancelled."""
-    with contextlib.suppress(ProcessLookupError):
+    # What sudo runs belongs to root, and ends by its own limit at the latest.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await asyncio.shield(process.wait())

@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import os
 import tempfile
+import time
 from pathlib import Path
 
 _CHUNK_BYTES = 1 << 20
@@ -79,12 +80,20 @@ def take_lease(path: Path, signature: bytes) -> int | bytes:
     """Lock the file and sign it: the descriptor that holds the lock, or what its present holder signed with."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _locked(descriptor):
         signed = os.pread(descriptor, 4096, 0)
         os.close(descriptor)
         return signed
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, signature, 0)
     return descriptor
+
+
+def _locked(descriptor: int) -> bool:
+    """Whether the lock was to be had, also after whoever only looks at it, for a moment, has let it go."""
+    for wait_s in (0.1, 0.2, 0.0):
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(wait_s)
+    return False

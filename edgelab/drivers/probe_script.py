@@ -18,8 +18,8 @@ from edgelab.drivers.probe import Command, CommandOutput
 OUTPUT_LIMIT_BYTES = 64 << 10
 _KILL_AFTER_S = 1
 _RAMP_S = 0.4
-_TIMED_OUT = (124, 137)
-"""What `timeout` ends with when it had to end its command: by SIGTERM, or by SIGKILL."""
+_TIMED_OUT = (124, 137, 143)
+"""What `timeout` ends with when it had to end its command: by SIGTERM, by SIGKILL, and BusyBox's by SIGTERM."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@+,*?\[\]-]+")
 _NO_REASON = ("No such file or directory", "Is a directory")
@@ -156,7 +156,12 @@ def _as_regex(pattern: str) -> bytes:
     """Translate a shell pattern of a path: stars and question marks stay within a folder."""
     translated = re.sub(r"\\\*", "[^/\n]*?", re.escape(pattern))
     translated = re.sub(r"\\\?", "[^/\n]", translated)
-    return re.sub(r"\\\[(.*?)\\\]", r"[\1]", translated).encode()
+    # A range's hyphen was escaped as well, which would make it one of the characters.
+    return re.sub(r"\\\[(.*?)\\\]", _as_class, translated).encode()
+
+
+def _as_class(found: re.Match[str]) -> str:
+    return "[" + found[1].replace("\\-", "-") + "]"
 
 
 def _files(body: bytes, path_of: re.Pattern[bytes], root: str) -> dict[str, bytes]:
@@ -186,12 +191,12 @@ def _refused(body: bytes, root: str) -> dict[str, str]:
 
 def _time(body: bytes) -> float | None:
     # BusyBox and toybox may print the N of %N as it is.
-    found = re.match(rb"\s*(\d+)(\.\d+)?", body)
+    found = re.match(rb"\s*(\d{1,12})(\.\d{1,9})?\b", body)
     return float(found[0]) if found else None
 
 
 def _status(text: str) -> int | None:
-    if not text.isdigit() or int(text) in _TIMED_OUT:
+    if not re.fullmatch(r"[0-9]{1,3}", text) or int(text) in _TIMED_OUT:
         return None
     return int(text)
 

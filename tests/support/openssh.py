@@ -1,14 +1,15 @@
-"""A real OpenSSH server on loopback with its own configuration, and keys that are nobody's."""
+"""A real OpenSSH server on loopback with its own configuration, login folder, and keys that are nobody's."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,7 @@ class OpenSsh:
     known_hosts: Path
     log: Path
     process: subprocess.Popen
+    home: Path
 
 
 def free_port() -> int:
@@ -38,19 +40,34 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def write_key(path: Path, passphrase: str | None = None) -> asyncssh.SSHKey:
-    """Write a new private key, and its public half beside it."""
-    key = asyncssh.generate_private_key("ssh-ed25519")
-    path.write_bytes(key.export_private_key("openssh", passphrase=passphrase))
-    path.chmod(0o600)
-    path.with_suffix(".pub").write_bytes(key.export_public_key())
-    return key
+def write_key(path: Path, passphrase: str = "") -> asyncssh.SSHKey:
+    """Write a new private key, and its public half beside it; returns what can be read without passphrase."""
+    # asyncssh alone encrypts no keys.
+    command = ["ssh-keygen", "-q", "-t", "ed25519", "-C", "", "-N", passphrase, "-f", str(path)]
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+    public = path.with_name(f"{path.name}.pub")
+    return asyncssh.read_public_key(str(public)) if passphrase else asyncssh.read_private_key(str(path))
 
 
 @contextlib.contextmanager
-def openssh(folder: Path, *, settings: Sequence[str] = ()) -> Iterator[OpenSsh]:
-    """Run a server whose files lie in `folder`; `settings` are further lines of its configuration."""
+def openssh(
+    folder: Path,
+    *,
+    settings: Sequence[str] = (),
+    variables: Mapping[str, str] | None = None,
+    before: str = "",
+) -> Iterator[OpenSsh]:
+    """Run a server whose files lie in `folder`; `settings` are further lines of its configuration.
+
+    Commands and file transfers begin in `folder/home`, which is their HOME, unless a setting forces another
+    command: so nothing is written into the login folder of whoever runs the tests. They get `variables`, and
+    the lines `before` of a shell run first (a file system of their own, another PATH).
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    if not any(line.startswith("ForceCommand") for line in settings):
+        settings = [*settings, f"ForceCommand {_login(folder, home, variables or {}, before)}"]
     host_key, client_key = write_key(folder / "host"), write_key(folder / "client")
     (folder / "authorized").write_bytes(client_key.export_public_key())
     port = free_port()
@@ -85,10 +102,27 @@ def openssh(folder: Path, *, settings: Sequence[str] = ()) -> Iterator[OpenSsh]:
     )
     try:
         _wait_for(port, process, log)
-        yield OpenSsh(port, _user(), folder / "client", known, log, process)
+        yield OpenSsh(port, _user(), folder / "client", known, log, process, home)
     finally:
         process.terminate()
         process.wait(10)
+
+
+def _login(folder: Path, home: Path, variables: Mapping[str, str], before: str) -> Path:
+    """Write what every session runs first."""
+    exports = " ".join(
+        f"{name}={shlex.quote(value)}" for name, value in {**variables, "HOME": str(home)}.items()
+    )
+    servers = ("/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server", "/usr/lib/ssh/sftp-server")
+    sftp = next((path for path in servers if Path(path).exists()), servers[0])
+    login = folder / "login"
+    login.write_text(
+        f"#!/bin/sh\n{before}\ncd {shlex.quote(str(home))} && export {exports} || exit 1\n"
+        f'case "$SSH_ORIGINAL_COMMAND" in\ninternal-sftp*) exec {sftp};;\n'
+        '*) exec /bin/sh -c "$SSH_ORIGINAL_COMMAND";;\nesac\n'
+    )
+    login.chmod(0o755)
+    return login
 
 
 def _user() -> str:

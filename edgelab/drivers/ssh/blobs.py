@@ -6,17 +6,20 @@ import asyncio
 import contextlib
 import hashlib
 import secrets
+import shlex
 from pathlib import Path
 
 import asyncssh
 
-from edgelab.drivers.ssh.link import SshLink
+from edgelab import quantities
+from edgelab.drivers.ssh.link import SshLink, opened
 from edgelab.drivers.ssh.link_failures import failure_of
 from edgelab.drivers.transport import OnBytes
 from edgelab.errors import EvaluationFailure, FailureClass
 
 BLOBS = ".edgelab/blobs"
 _COPY_LIMIT_S = 600.0
+_ASK_LIMIT_S = 5.0
 _BLOCK_BYTES = 1 << 18
 
 _RESUMED_BYTES = 4 << 20
@@ -34,11 +37,11 @@ class BlobUpload:
         self._lock = asyncio.Lock()
 
     async def put(self, content: bytes | Path, progress: OnBytes | None = None) -> str:
-        """Store content as a blob; returns its SHA-256. What is there with the right size is not sent again."""
+        """Store content as a blob; returns its SHA-256. What is there already, and sound, is not sent again."""
         digest = await self._digest(content)
         async with self._lock:
             if digest not in self._there:
-                await self.send(content, f"{BLOBS}/{digest}", progress)
+                await self.send(content, f"{BLOBS}/{digest}", digest, progress)
                 self._there.add(digest)
         return digest
 
@@ -51,7 +54,9 @@ class BlobUpload:
             self._known[stamp] = await asyncio.to_thread(_file_digest, content)
         return self._known[stamp]
 
-    async def send(self, content: bytes | Path, remote: str, progress: OnBytes | None = None) -> None:
+    async def send(
+        self, content: bytes | Path, remote: str, digest: str, progress: OnBytes | None = None
+    ) -> None:
         """Write a file under another name, then rename it: a file that a program has mapped is never changed.
 
         Raises `EvaluationFailure` (infrastructure) with the board's words when it has no room or no rights.
@@ -61,24 +66,42 @@ class BlobUpload:
         try:
             async with asyncio.timeout(_COPY_LIMIT_S):
                 sftp = await self._session()
-                if await _size(sftp, remote) == size:
+                # A board that lost power may hold a file of the right size with nothing in it.
+                if await _size(sftp, remote) == size and await self._digest_there(remote) == digest:
                     return
-                await self._write(sftp, content, size, remote, progress)
+                await self._write(sftp, content, size, remote, digest, progress)
         except asyncssh.SFTPError as error:
-            self._sftp = None
+            sftp, self._sftp = self._sftp, None
             if isinstance(error, asyncssh.SFTPConnectionLost | asyncssh.SFTPNoConnection):
                 raise failure_of(asyncssh.ConnectionLost(error.reason), address, None) from error
-            raise EvaluationFailure(
-                FailureClass.INFRASTRUCTURE,
-                f"{address.device}: {remote} could not be stored: {error.reason or error}.",
-                advice="Free disk space on the board, or check the rights of ~/.edgelab there.",
-            ) from error
+            raise await self._not_stored(sftp, remote, size, error) from error
         except (OSError, asyncssh.Error) as error:
             raise failure_of(error, address, None) from error
 
+    async def _not_stored(
+        self, sftp: asyncssh.SFTPClient | None, remote: str, size: int, error: asyncssh.SFTPError
+    ) -> EvaluationFailure:
+        """Return the failure in the board's words, and how much room there is: OpenSSH says `Failure` alone."""
+        said = error.reason or str(error)
+        free = None
+        if sftp is not None:
+            with contextlib.suppress(asyncssh.Error, OSError):
+                async with asyncio.timeout(_ASK_LIMIT_S):
+                    room = await sftp.statvfs(BLOBS.partition("/")[0])
+                    free = room.bavail * room.frsize
+            sftp.exit()
+        if free is not None and free < size:
+            said = f"No space left on device ({quantities.size(free)} free, {quantities.size(size)} needed)"
+        return EvaluationFailure(
+            FailureClass.INFRASTRUCTURE,
+            f"{self._link.address.device}: {remote} could not be stored: {said}.",
+            advice="Free disk space on the board, or check the rights of ~/.edgelab there.",
+        )
+
     async def _session(self) -> asyncssh.SFTPClient:
         if self._sftp is None:
-            self._sftp = await self._link.connection.start_sftp_client()
+            start = self._link.connection.start_sftp_client()
+            self._sftp = await opened(start, asyncssh.SFTPClient.exit)
         return self._sftp
 
     async def _write(
@@ -87,12 +110,15 @@ class BlobUpload:
         content: bytes | Path,
         size: int,
         remote: str,
+        digest: str,
         progress: OnBytes | None,
     ) -> None:
-        folder, _, name = remote.rpartition("/")
+        folder = remote.rpartition("/")[0]
         await sftp.makedirs(folder, exist_ok=True)
+        # Closed to other users, one of whom a candidate runs as: what lies there are expected outputs.
+        await sftp.chmod(folder, 0o700)
         resumed = size >= _RESUMED_BYTES
-        part = f"{folder}/.part-{name if resumed else secrets.token_hex(6)}"
+        part = f"{folder}/.part-{digest if resumed else secrets.token_hex(6)}"
         begin = await _size(sftp, part) or 0 if resumed else 0
         begin = begin if begin < size else 0
         try:
@@ -102,7 +128,7 @@ class BlobUpload:
                     # An extension of OpenSSH; without it the rename alone has to do.
                     await file.fsync()
             await sftp.chmod(part, 0o600)
-            await self._check_resumed(part, begin, name)
+            await self._check_resumed(part, begin, digest)
             await sftp.posix_rename(part, remote)
         except BaseException as error:
             if not (
@@ -124,12 +150,16 @@ class BlobUpload:
             if progress is not None:
                 progress(at, size)
 
+    async def _digest_there(self, path: str) -> str:
+        """Return the SHA-256 of a file on the board, empty where it cannot be read."""
+        result = await self._link.run(f"sha256sum {shlex.quote(path)}", b"", _COPY_LIMIT_S)
+        return (result.stdout.split() or [b""])[0].decode(errors="replace")
+
     async def _check_resumed(self, part: str, begin: int, digest: str) -> None:
         """A part that somebody else wrote, or damaged, is found out here."""
         if not begin:
             return
-        result = await self._link.run(f"sha256sum {part}", b"", _COPY_LIMIT_S)
-        if result.stdout.split()[:1] != [digest.encode()]:
+        if await self._digest_there(part) != digest:
             raise EvaluationFailure(
                 FailureClass.INFRASTRUCTURE,
                 f"{self._link.address.device}: what was left of an upload was damaged, and is thrown away.",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Coroutine
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -49,31 +50,25 @@ class SshLink:
     @classmethod
     async def connect(cls, address: SshAddress, *, trust_new_key: bool = False) -> SshLink:
         """Connect, through the jump hosts where there are some."""
-        hops = [part.strip() for part in address.jump.split(",") if part.strip()]
-        tunnels: list[asyncssh.SSHClientConnection] = []
-        client: HostKeyClient | None = None
-        try:
-            async with asyncio.timeout(CONNECT_LIMIT_S):
-                for hop in hops:
-                    hop_address = _hop(address, hop)
-                    tunnels.append(await _open(hop_address, None, tunnels[-1] if tunnels else None))
-                client = HostKeyClient(_known_hosts(address), trust_new=trust_new_key)
-                connection = await _open(address, client, tunnels[-1] if tunnels else None)
-        except (OSError, asyncssh.Error, asyncssh.KeyImportError, ValueError) as error:
-            for tunnel in reversed(tunnels):
-                tunnel.close()
-            raise failure_of(error, address, client) from error
-        link = cls(address, connection)
-        for tunnel in tunnels:
-            link._stack.callback(tunnel.close)
-        return link
+        end_s = asyncio.get_running_loop().time() + CONNECT_LIMIT_S
+        tunnel: asyncssh.SSHClientConnection | None = None
+        async with contextlib.AsyncExitStack() as stack:
+            for hop in _hops(address):
+                tunnel = await _open(hop, tunnel, end_s, trust_new_key=False, hop=True)
+                stack.callback(tunnel.close)
+            link = cls(address, await _open(address, tunnel, end_s, trust_new_key=trust_new_key))
+            link._stack = stack.pop_all()
+            return link
 
     @contextlib.asynccontextmanager
     async def process(self, line: str) -> AsyncIterator[Process]:
         """Run a line of the board's shell with its streams open; leaving ends the channel."""
         try:
-            process = await self.connection.create_process(
-                line, encoding=None, stdin=asyncssh.PIPE, stdout=asyncssh.PIPE, stderr=asyncssh.PIPE
+            process = await opened(
+                self.connection.create_process(
+                    line, encoding=None, stdin=asyncssh.PIPE, stdout=asyncssh.PIPE, stderr=asyncssh.PIPE
+                ),
+                asyncssh.SSHClientProcess.close,
             )
         except (OSError, asyncssh.Error) as error:
             raise failure_of(error, self.address, None) from error
@@ -109,6 +104,23 @@ class SshLink:
         await self._stack.aclose()
 
 
+async def opened(opening: Awaitable[First], close: Callable[[First], object]) -> First:
+    """Await a channel. Cancelled meanwhile, it is closed: one that nobody knows counts until the link ends."""
+    task = asyncio.ensure_future(opening)
+
+    def end(done: asyncio.Future[First]) -> None:
+        if not done.cancelled() and done.exception() is None:
+            close(done.result())
+
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        task.add_done_callback(end)
+        # The place of this channel may be given away only when it is closed.
+        await asyncio.wait({task}, timeout=_CLOSE_LIMIT_S)
+        raise
+
+
 async def together(
     first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Second]
 ) -> tuple[First, Second]:
@@ -130,8 +142,8 @@ async def _read_all(stream: asyncssh.SSHReader[bytes]) -> bytes:
     return bytes(data)
 
 
-def _known_hosts(address: SshAddress) -> Path:
-    return Path(address.known_hosts or "~/.ssh/known_hosts").expanduser()
+def _hops(address: SshAddress) -> list[SshAddress]:
+    return [_hop(address, part.strip()) for part in address.jump.split(",") if part.strip()]
 
 
 def _hop(address: SshAddress, hop: str) -> SshAddress:
@@ -139,7 +151,7 @@ def _hop(address: SshAddress, hop: str) -> SshAddress:
     user, _, rest = hop.rpartition("@")
     host, _, port = rest.partition(":")
     return SshAddress(
-        device=address.device,
+        device=f"{address.device} by jump host",
         host=host,
         port=int(port) if port else None,
         user=user,
@@ -150,25 +162,38 @@ def _hop(address: SshAddress, hop: str) -> SshAddress:
 
 
 async def _open(
-    address: SshAddress, client: HostKeyClient | None, tunnel: asyncssh.SSHClientConnection | None
+    address: SshAddress,
+    tunnel: asyncssh.SSHClientConnection | None,
+    end_s: float,
+    *,
+    trust_new_key: bool,
+    hop: bool = False,
 ) -> asyncssh.SSHClientConnection:
-    found = client or HostKeyClient(_known_hosts(address), trust_new=False)
-    options = await asyncio.to_thread(_options, address)
-    if tunnel is not None:
-        options["tunnel"] = tunnel
-    return await asyncssh.connect(
-        address.host,
-        client_factory=lambda: found,
-        keepalive_interval=KEEPALIVE_S,
-        keepalive_count_max=KEEPALIVE_COUNT,
-        connect_timeout=CONNECT_LIMIT_S,
-        agent_forwarding=False,
-        **options,
-    )
+    """Connect to one host until `end_s` of the loop's time. Raises `LinkFailure` that names this host."""
+    client: HostKeyClient | None = None
+    try:
+        async with asyncio.timeout_at(end_s):
+            options, files = await asyncio.to_thread(_options, address)
+            client = found = HostKeyClient(files, trust_new=trust_new_key)
+            return await asyncssh.connect(
+                address.host,
+                client_factory=lambda: found,
+                tunnel=() if tunnel is None else tunnel,
+                keepalive_interval=KEEPALIVE_S,
+                keepalive_count_max=KEEPALIVE_COUNT,
+                connect_timeout=CONNECT_LIMIT_S,
+                agent_forwarding=False,
+                **options,
+            )
+    except (OSError, asyncssh.Error, asyncssh.KeyImportError, ValueError) as error:
+        raise failure_of(error, address, client, hop=hop) from error
 
 
-def _options(address: SshAddress) -> dict[str, Any]:
-    """Return what the address says beside the host; what it leaves open is for asyncssh and its config."""
+def _options(address: SshAddress) -> tuple[dict[str, Any], list[Path]]:
+    """Return what the address says beside the host, and the files of known hosts that hold for it.
+
+    What it leaves open is for asyncssh and its config. Blocks: it reads keys and configuration.
+    """
     options: dict[str, Any] = {}
     if address.port is not None:
         options["port"] = address.port
@@ -176,11 +201,22 @@ def _options(address: SshAddress) -> dict[str, Any]:
         options["username"] = address.user
     if address.key:
         options["client_keys"] = [str(Path(address.key).expanduser())]
-    if address.known_hosts:
-        path = _known_hosts(address)
-        options["known_hosts"] = str(path) if path.exists() else asyncssh.import_known_hosts("")
+        # The agent may hold what the file keeps under a passphrase.
+        options["ignore_encrypted"] = bool(os.environ.get("SSH_AUTH_SOCK"))
     if address.config is None:
         options["config"] = None
     elif address.config != DEFAULT_CONFIG:
         options["config"] = [str(Path(address.config).expanduser())]
-    return options
+    files = _known_hosts(address, options)
+    # asyncssh refuses to go on without one of them, and checks nothing at all where a config says `none`.
+    there = [str(path) for path in files if path.exists()]
+    options["known_hosts"] = there or asyncssh.import_known_hosts("")
+    return options, files
+
+
+def _known_hosts(address: SshAddress, options: dict[str, Any]) -> list[Path]:
+    if address.known_hosts:
+        return [Path(address.known_hosts).expanduser()]
+    configured = asyncssh.SSHClientConnectionOptions(host=address.host, **options).known_hosts
+    names = configured if isinstance(configured, list) else []
+    return [Path(str(name)).expanduser() for name in names or ["~/.ssh/known_hosts"]]

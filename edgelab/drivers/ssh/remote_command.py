@@ -14,18 +14,30 @@ from collections.abc import Sequence
 
 from edgelab.drivers.ssh.address import SudoMode
 
-_WATCH = r"""
+_INPUT = "edgelab-input:"
+"""Begins the line that holds the command's input: what comes before it was meant for sudo.
+
+A sudo that wants no password (NOPASSWD, remembered credentials) leaves it in the stream, and it must reach
+no command and no file.
+"""
+
+# The group may not be there yet when the channel closes at once: then the shell that will lead it is killed.
+_WATCH = (
+    r"""
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"; limit="$1"; shift
 exec 3<&0
-IFS= read -r input <&3
-printf '%s' "$input" | base64 -d | setsid timeout -k 1 "$limit" "$@" 3<&- &
+input=
+until [ "${input#MARK}" != "$input" ]; do IFS= read -r input <&3 || exit 125; done
+printf '%s' "${input#MARK}" | base64 -d | setsid timeout -k 1 "$limit" "$@" 3<&- &
 child=$!
-{ cat <&3; kill -s KILL -- -$child; } >/dev/null 2>&1 &
+end() { kill -s KILL -- -$child; kill -s KILL $child; }
+{ cat <&3; end; } >/dev/null 2>&1 &
 watcher=$!
 wait $child; status=$?
-kill $watcher >/dev/null 2>&1
+{ kill $watcher; kill -s KILL -- -$child; } >/dev/null 2>&1
 exit $status
 """
+).replace("MARK", _INPUT)
 
 _IS_ROOT = '[ "$(id -u)" = 0 ]'
 """Who logs in as root needs no sudo, and may not even have it."""
@@ -40,11 +52,16 @@ def command_line(argv: Sequence[str], time_limit_s: float, *, sudo: SudoMode | N
     if sudo == "passwordless":
         return f"{_IS_ROOT} && exec {watched}; exec sudo -n {watched}"
     if sudo == "password":
-        return f"{_IS_ROOT} && read -r _ && exec {watched}; exec sudo -S -p '' {watched}"
+        return f"{_IS_ROOT} && exec {watched}; exec sudo -S -p '' {watched}"
     return f"exec {watched}"
+
+
+TRY_PASSWORD = f"""{_IS_ROOT} && exit 0; IFS= read -r given; printf '%s\\n' "$given" | sudo -S -p '' true"""
+"""Lets sudo judge a password, given as one line. Its input ends there, so a wrong one costs one attempt and no
+wait: with the channel as its input sudo would ask again, and wait until the time limit."""
 
 
 def input_lines(stdin: bytes, password: str | None) -> bytes:
     """Return what the line reads first: sudo's password where it wants one, then the command's own input."""
     secret = b"" if password is None else password.encode() + b"\n"
-    return secret + base64.b64encode(stdin) + b"\n"
+    return secret + _INPUT.encode() + base64.b64encode(stdin) + b"\n"

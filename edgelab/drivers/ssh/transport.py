@@ -21,7 +21,7 @@ from edgelab.drivers.ssh.address import SshAddress
 from edgelab.drivers.ssh.blobs import BlobUpload
 from edgelab.drivers.ssh.link import OutputTooLong, Process, SshLink, together
 from edgelab.drivers.ssh.link_failures import failure_of
-from edgelab.drivers.ssh.remote_command import command_line, input_lines
+from edgelab.drivers.ssh.remote_command import TRY_PASSWORD, command_line, input_lines
 from edgelab.drivers.ssh.worker import RemoteWorker, start_worker
 from edgelab.drivers.sudo import sudo_refusal
 from edgelab.drivers.transport import CommandResult, LeaseHeld, LinkFailure, OnBytes
@@ -31,6 +31,7 @@ _FILES_LIMIT_S = 10.0
 _LEASE_LIMIT_S = 10.0
 _GIVE_BACK_LIMIT_S = 2.0
 _PROBE_SLACK_S = 5.0
+_SUDO_LIMIT_S = 10.0
 _MOST_FILE_BYTES = 1 << 20
 
 _READ_EXACTLY = r"""
@@ -52,6 +53,8 @@ class SshTransport:
         self._address = link.address
         self._password = password
         self._blobs = BlobUpload(link)
+        self._password_lock = asyncio.Lock()
+        self._password_verdict: str | None = None
 
     @classmethod
     async def connect(
@@ -131,8 +134,10 @@ class SshTransport:
         if root and self._address.sudo == "none":
             raise self._no_sudo("this device has no sudo (lab.toml says so)")
         with_password = root and self._address.sudo == "password"
+        if with_password:
+            await self._try_password()
         line = command_line(argv, time_limit_s, sudo=self._address.sudo if root else None)
-        given = input_lines(stdin, self._password or "" if with_password else None)
+        given = input_lines(stdin, self._password if with_password else None)
         try:
             result = await self._link.run(line, given, time_limit_s)
         except TimeoutError as error:
@@ -144,6 +149,30 @@ class SshTransport:
         if root and result.exit_code != 0 and (refusal := sudo_refusal(result.stderr)):
             raise self._no_sudo(refusal)
         return result
+
+    async def _try_password(self) -> None:
+        """Let sudo judge the password once a link. A wrong one is not tried again: boards count the attempts."""
+        async with self._password_lock:
+            if self._password_verdict is None:
+                self._password_verdict = await self._judged_password()
+        if self._password_verdict:
+            raise self._no_sudo(self._password_verdict)
+
+    async def _judged_password(self) -> str:
+        """Return why sudo does not take the password, empty where it does."""
+        if self._password is None:
+            return "it wants a password, and none is known"
+        if "\n" in self._password:
+            return "its password holds a line end"
+        try:
+            given = self._password.encode() + b"\n"
+            result = await self._link.run(TRY_PASSWORD, given, _SUDO_LIMIT_S)
+        except TimeoutError as error:
+            message = f"sudo did not judge the password within {_SUDO_LIMIT_S:g} s on {self.device}."
+            raise LinkFailure("sudo", message, advice="Try sudo on the board itself.") from error
+        if result.exit_code == 0:
+            return ""
+        return sudo_refusal(result.stderr) or f"exit status {result.exit_code}"
 
     def _no_sudo(self, words: str) -> LinkFailure:
         return LinkFailure(
@@ -240,7 +269,7 @@ class SshTransport:
 
     async def start_worker(self, archive: Path) -> RemoteWorker:
         """See `Transport.start_worker`. Raises `NotReadyError` when the board has no runtime for it yet."""
-        return await start_worker(self._link, self, archive)
+        return await start_worker(self._link, self, self._blobs, archive)
 
     async def close(self) -> None:
         """End the link."""

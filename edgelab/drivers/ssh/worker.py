@@ -27,22 +27,26 @@ _STDERR_TAIL_BYTES = 16_384
 _END_LIMIT_S = 5.0
 
 
-async def start_worker(link: SshLink, transport: SshTransport, archive: Path) -> RemoteWorker:
+async def start_worker(
+    link: SshLink, transport: SshTransport, blobs: BlobUpload, archive: Path
+) -> RemoteWorker:
     """Start the worker from `archive`. Raises `NotReadyError` when the board has no runtime for it yet."""
     current = (await transport.read_many([CURRENT]))[CURRENT]
     name = (current or b"").decode(errors="replace").strip()
-    if not name or "/" in name:
+    python = f"{RUNTIMES}/{name}/bin/python"
+    usable = bool(name) and "/" not in name
+    if not usable or (await transport.run(("test", "-x", python), _END_LIMIT_S)).exit_code != 0:
         raise NotReadyError(
             f"{link.address.device} has no runtime for the worker yet.",
             advice=f"Put it there: edgelab devices bootstrap {link.address.device}",
         )
     content = await asyncio.to_thread(archive.read_bytes)
-    remote = f"{_WORKERS}/{hashlib.sha256(content).hexdigest()}.pyz"
-    await BlobUpload(link).send(content, remote)
-    python = f"{RUNTIMES}/{name}/bin/python"
+    digest = hashlib.sha256(content).hexdigest()
+    remote = f"{_WORKERS}/{digest}.pyz"
+    await blobs.send(content, remote, digest)
     # env= of the protocol is dropped by most servers.
     line = shlex.join(["exec", "env", "TVM_USE_RUNTIME_LIB=1", python, remote, "--blobs", BLOBS])
-    line = f"mkdir -p -m 700 {BLOBS} && {line}"
+    line = f"mkdir -p {BLOBS} && chmod 700 {BLOBS} && {line}"
     stack = contextlib.AsyncExitStack()
     process = await stack.enter_async_context(link.process(line))
     return RemoteWorker(process, stack)
@@ -56,6 +60,8 @@ class RemoteWorker:
         self._stack = stack
         # asyncssh hands out parts of lines that are longer than its window; a real reader joins them.
         self.reader = asyncio.StreamReader(limit=MAX_REPLY_BYTES)
+        self._flow = _Flow()
+        self.reader.set_transport(self._flow)
         self.writer = _Writer(process)
         self._stderr_tail = bytearray()
         self._tasks = [asyncio.create_task(self._read_replies()), asyncio.create_task(self._read_stderr())]
@@ -90,6 +96,7 @@ class RemoteWorker:
         try:
             while data := await self._process.stdout.read(_CHUNK_BYTES):
                 self.reader.feed_data(data)
+                await self._flow.wanted.wait()
         except (OSError, asyncssh.Error):
             pass
         finally:
@@ -100,6 +107,23 @@ class RemoteWorker:
             while data := await self._process.stderr.read(_CHUNK_BYTES):
                 self._stderr_tail += data
                 del self._stderr_tail[:-_STDERR_TAIL_BYTES]
+
+
+class _Flow(asyncio.ReadTransport):
+    """Tells when the reader has had enough, so that what nobody reads stays on the board."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wanted = asyncio.Event()
+        self.wanted.set()
+
+    def pause_reading(self) -> None:
+        """Take no more until it is wanted."""
+        self.wanted.clear()
+
+    def resume_reading(self) -> None:
+        """Go on."""
+        self.wanted.set()
 
 
 class _Writer:
