@@ -78,7 +78,7 @@ def test_the_real_clock_shows_under_load_alone(tmp_path):
     settle(tree)
     summary = tree / "sys/kernel/debug/clk/clk_summary"
     assert gpu_rate_hz(summary.read_text()) is None
-    loaded = run(tree, "gpu-load 5 & sleep 0.3; cat @/sys/kernel/debug/clk/clk_summary; kill $!; wait")
+    loaded = run(tree, "gpu-load 5 & sleep 1; cat @/sys/kernel/debug/clk/clk_summary; kill $!; wait")
     assert gpu_rate_hz(loaded) == 850_000_000
 
 
