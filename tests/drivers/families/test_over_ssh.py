@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -17,9 +18,7 @@ from edgelab.drivers.profile import load_profile
 from edgelab.drivers.simulated import faults
 from edgelab.drivers.simulated.environment import HOME, environment
 from edgelab.drivers.simulated.faults import Faults
-from edgelab.drivers.simulated.keys import key, known_host_line
 from edgelab.drivers.simulated.physics import reboot
-from edgelab.drivers.simulated.server import USER, BoardServer
 from edgelab.drivers.simulated.tree import create
 from edgelab.drivers.ssh.address import SshAddress
 from edgelab.drivers.ssh.transport import SshTransport
@@ -27,14 +26,19 @@ from edgelab.drivers.transport import Transport
 from edgelab.errors import EvaluationFailure
 from tests.drivers.families.acting import checks, lock, look, restore
 from tests.drivers.families.states import failed
+from tests.support.boards import served
 from tests.support.openssh import needs_openssh, openssh
 
 pytestmark = pytest.mark.integration
 BOARDS = ("jetson-agx-orin-64gb", "rk3588")
 
 
-def family_of(profile: str) -> Family:
-    return family_for(msgspec.structs.replace(load_profile(profile), load_argv=("gpu-load", "1")))
+def family_of(profile: str, tree: Path) -> Family:
+    """Return the family of a board, whose lease is no other's on this machine."""
+    lease = str(tree / "tmp/edgelab.lease")
+    return family_for(
+        msgspec.structs.replace(load_profile(profile), load_argv=("gpu-load", "1"), lease=lease)
+    )
 
 
 def knobs(tree: Path) -> dict[str, str]:
@@ -49,23 +53,25 @@ def knobs(tree: Path) -> dict[str, str]:
     }
 
 
-@asynccontextmanager
-async def by_asyncssh(tree: Path, folder: Path) -> AsyncIterator[Transport]:
-    """Serve the board in `tree` by asyncssh and connect to it."""
-    server = BoardServer(tree, key(folder / "host"), key(folder / "client"))
-    await server.start()
-    known = folder / "known_hosts"
-    known.write_bytes(known_host_line(server.port, key(folder / "host")))
-    try:
-        async with connected(tree, server.port, USER, folder / "client", known) as transport:
-            yield transport
-    finally:
-        await server.close()
+class Reached(NamedTuple):
+    """A board that is served and connected to: its tree of nodes, and the way there."""
+
+    tree: Path
+    transport: Transport
 
 
 @asynccontextmanager
-async def by_openssh(tree: Path, folder: Path) -> AsyncIterator[Transport]:
-    """Serve the board in `tree` by OpenSSH: a forced command gives each one the board's tools and time."""
+async def by_asyncssh(folder: Path, profile: str) -> AsyncIterator[Reached]:
+    """Serve a board by asyncssh and connect to it."""
+    async with served(folder, profile) as board, connected(board.address) as transport:
+        yield Reached(board.tree, transport)
+
+
+@asynccontextmanager
+async def by_openssh(folder: Path, profile: str) -> AsyncIterator[Reached]:
+    """Serve a board by OpenSSH: a forced command gives each command the board's tools, and lets time go on."""
+    tree = folder / "tree"
+    create(tree, profile)
     settle = "from pathlib import Path; from edgelab.drivers.simulated.physics import settle; settle(Path())"
     exports = " ".join(f"{name}={shlex.quote(value)}" for name, value in environment(tree).items())
     wrapper = folder / "as_board"
@@ -76,24 +82,22 @@ async def by_openssh(tree: Path, folder: Path) -> AsyncIterator[Transport]:
     )
     wrapper.chmod(0o755)
     with openssh(folder / "sshd", settings=[f"ForceCommand {wrapper}"]) as server:
-        async with connected(tree, server.port, server.user, server.key, server.known_hosts) as transport:
-            yield transport
+        address = SshAddress(
+            device="behind-openssh",
+            host="127.0.0.1",
+            port=server.port,
+            user=server.user,
+            key=str(server.key),
+            known_hosts=str(server.known_hosts),
+            root=str(tree),
+            config=None,
+        )
+        async with connected(address) as transport:
+            yield Reached(tree, transport)
 
 
 @asynccontextmanager
-async def connected(
-    tree: Path, port: int, user: str, client_key: Path, known_hosts: Path
-) -> AsyncIterator[Transport]:
-    address = SshAddress(
-        device=tree.name,
-        host="127.0.0.1",
-        port=port,
-        user=user,
-        key=str(client_key),
-        known_hosts=str(known_hosts),
-        root=str(tree),
-        config=None,
-    )
+async def connected(address: SshAddress) -> AsyncIterator[Transport]:
     transport = await SshTransport.connect(address)
     try:
         yield transport
@@ -101,20 +105,19 @@ async def connected(
         await transport.close()
 
 
-Served = Callable[[Path, Path], AbstractAsyncContextManager[Transport]]
 SERVERS = [
     pytest.param(by_asyncssh, id="asyncssh"),
-    pytest.param(by_openssh, id="openssh", marks=needs_openssh),
+    # Each command there starts an interpreter, to let the board's time go on.
+    pytest.param(by_openssh, id="openssh", marks=[needs_openssh, pytest.mark.slow]),
 ]
+Server = Callable[[Path, str], AbstractAsyncContextManager[Reached]]
 
 
 @pytest.mark.parametrize("profile", BOARDS)
-@pytest.mark.parametrize("served", SERVERS)
-async def test_lock_verify_restore(served: Served, profile: str, tmp_path: Path) -> None:
-    tree, family = tmp_path / "board", family_of(profile)
-    create(tree, profile)
-    before = knobs(tree)
-    async with served(tree, tmp_path) as board:
+@pytest.mark.parametrize("server", SERVERS)
+async def test_lock_verify_restore(server: Server, profile: str, tmp_path: Path) -> None:
+    async with server(tmp_path, profile) as (tree, board):
+        family, before = family_of(profile, tree), knobs(tree)
         assert {"gpu_clock", "cpu_clock", "memory_clock"} <= set(failed(await checks(board, family)))
 
         outcome = await lock(board, family)
@@ -155,9 +158,8 @@ FAULTS = {
 async def test_every_fault_of_a_locked_board_is_found(
     profile: str, found_faults: tuple[tuple[Faults, str, str], ...], tmp_path: Path
 ) -> None:
-    tree, family = tmp_path / "board", family_of(profile)
-    create(tree, profile)
-    async with by_asyncssh(tree, tmp_path) as board:
+    async with by_asyncssh(tmp_path, profile) as (tree, board):
+        family = family_of(profile, tree)
         assert (await lock(board, family)).done
         for fault, name, reason in found_faults:
             faults.write(tree, fault)
@@ -181,15 +183,14 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("profile", "refusals"), REFUSED.items(), ids=REFUSED.keys())
 async def test_a_refused_lock_says_why_and_leaves_all_as_it_was(
     profile: str, refusals: tuple[tuple[Faults, str], ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("edgelab.drivers.families.power_mode._CHANGE_LIMIT_S", 0.5)
-    tree, family = tmp_path / "board", family_of(profile)
-    create(tree, profile)
-    before = knobs(tree)
-    async with by_asyncssh(tree, tmp_path) as board:
+    async with by_asyncssh(tmp_path, profile) as (tree, board):
+        family, before = family_of(profile, tree), knobs(tree)
         for fault, problem in refusals:
             faults.write(tree, fault)
             outcome = await lock(board, family)
@@ -203,24 +204,20 @@ async def test_a_refused_lock_says_why_and_leaves_all_as_it_was(
 
 
 async def test_a_full_disk_keeps_the_board_as_it_was(tmp_path: Path) -> None:
-    tree, family = tmp_path / "board", family_of("rk3588")
-    create(tree, "rk3588")
-    before = knobs(tree)
-    async with by_asyncssh(tree, tmp_path) as board:
+    async with by_asyncssh(tmp_path, "rk3588") as (tree, board):
+        family, before = family_of("rk3588", tree), knobs(tree)
         faults.write(tree, Faults(free_disk_kib=0))
 
         # What was cannot be stored, so nothing may be changed.
         with pytest.raises(EvaluationFailure, match="No space left on device"):
             await lock(board, family)
 
-    assert knobs(tree) == before
+        assert knobs(tree) == before
 
 
 async def test_a_kernel_without_userspace_is_locked_another_way(tmp_path: Path) -> None:
-    tree, family = tmp_path / "board", family_of("rk3588")
-    create(tree, "rk3588")
-    before = knobs(tree)
-    async with by_asyncssh(tree, tmp_path) as board:
+    async with by_asyncssh(tmp_path, "rk3588") as (tree, board):
+        family, before = family_of("rk3588", tree), knobs(tree)
         faults.write(tree, Faults(no_userspace=True))
 
         assert (await lock(board, family)).done
@@ -228,17 +225,15 @@ async def test_a_kernel_without_userspace_is_locked_another_way(tmp_path: Path) 
         assert "performance" in (tree / "sys/class/devfreq/fb000000.gpu/governor").read_text()
         assert (await restore(board, family)).done
 
-    assert knobs(tree) == before
+        assert knobs(tree) == before
 
 
 async def test_after_a_reboot_only_the_mode_is_put_back(tmp_path: Path) -> None:
-    tree, family = tmp_path / "board", family_of("jetson-agx-orin-64gb")
-    create(tree, "jetson-agx-orin-64gb")
-    before = knobs(tree)
-    async with by_asyncssh(tree, tmp_path) as board:
+    async with by_asyncssh(tmp_path, "jetson-agx-orin-64gb") as (tree, board):
+        family, before = family_of("jetson-agx-orin-64gb", tree), knobs(tree)
         assert (await lock(board, family)).done
         reboot(tree)
 
         assert (await restore(board, family)).done
 
-    assert knobs(tree) == before
+        assert knobs(tree) == before
