@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import time
 
 import click
@@ -16,7 +17,7 @@ from edgelab.errors import ExitCode
 from edgelab.lab.board import Board
 from edgelab.lab.board_view import LockState
 from edgelab.lab.clock_guard import ClockGuard
-from edgelab.store.writer import StoreWriter
+from edgelab.lab.invalid_measurements import invalidate
 from edgelab.visible_text import visible
 
 _POLL_S = 1.0
@@ -49,7 +50,7 @@ def watch(session: Session, name: str, relock: bool, seconds: float | None, as_j
 
 async def _watch(board: Board, session: Session, relock: bool, seconds: float | None, as_json: bool) -> bool:
     """Look until time is up; returns whether the lock was lost and not taken again."""
-    guard = ClockGuard(board, lambda since_s: _invalidate(session, board.device.name, since_s))
+    guard = ClockGuard(board, functools.partial(invalidate, session.home, board.device.name))
     end_s = None if seconds is None else time.monotonic() + seconds
     gone = False
     while True:
@@ -69,13 +70,6 @@ async def _watch(board: Board, session: Session, relock: bool, seconds: float | 
         if end_s is not None and time.monotonic() >= end_s:
             return gone
         await asyncio.sleep(_POLL_S)
-
-
-def _invalidate(session: Session, device: str, since_s: float) -> int:
-    if not session.home.database.exists():
-        return 0
-    with StoreWriter(session.home.database) as writer:
-        return writer.invalidate_measurements(device, since_s)
 
 
 def _show_state(name: str, state: DeviceState, lock_state: LockState, as_json: bool) -> None:

@@ -16,7 +16,7 @@ from edgelab.drivers.board_lease import decode_holder, signature
 from edgelab.drivers.device_state import LeaseHolder
 from edgelab.drivers.local_files import prepare_blob_folder, read_some, store_blob, take_lease, write_file
 from edgelab.drivers.probe import Command, ProbeReply, ProbeRequest
-from edgelab.drivers.probe_script import ProbeCut, Sections, merged, parse, script
+from edgelab.drivers.probe_script import ProbeCut, Sections, parse, parted, replied, script
 from edgelab.drivers.ssh.remote_command import command_line, input_lines
 from edgelab.drivers.sudo import sudo_refusal
 from edgelab.drivers.transport import CommandResult, LeaseHeld, LinkFailure, OnBytes
@@ -51,27 +51,14 @@ class LocalTransport:
     async def probe(self, request: ProbeRequest) -> ProbeReply:
         """See `Transport.probe`. Root's part runs where this process is root, else through `sudo -n`."""
         started_s = time.time()
-        own = tuple(command for command in request.commands if not command.root)
-        roots = tuple(command for command in request.commands if command.root)
-        if request.root_files or roots:
-            # What root reads under load needs a load of its own: the two looks do not wait for each other.
-            roots += tuple(command for command in own if command.background)
+        own, roots = parted(request)
         parts, problem = [await self._sections(request.files, own, root=False)], ""
         if request.root_files or roots:
             try:
                 parts.append(await self._sections(request.root_files, roots, root=True))
             except LinkFailure as failure:
                 problem = failure.detail
-        whole = merged(parts)
-        return ProbeReply(
-            files=whole.files,
-            refused=whole.refused,
-            outputs=whole.outputs,
-            sudo_problem=problem,
-            board_time_s=whole.board_time_s,
-            started_s=started_s,
-            ended_s=time.time(),
-        )
+        return replied(parts, started_s, problem)
 
     async def _sections(
         self, patterns: Sequence[str], commands: Sequence[Command], *, root: bool

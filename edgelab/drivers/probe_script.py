@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import shlex
+import time
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from edgelab.drivers.probe import Command, CommandOutput
+from edgelab.drivers.probe import Command, CommandOutput, ProbeReply, ProbeRequest
 
 OUTPUT_LIMIT_BYTES = 64 << 10
 _KILL_AFTER_S = 1
@@ -199,6 +200,30 @@ def _status(text: str) -> int | None:
     if not re.fullmatch(r"[0-9]{1,3}", text) or int(text) in _TIMED_OUT:
         return None
     return int(text)
+
+
+def parted(request: ProbeRequest) -> tuple[tuple[Command, ...], tuple[Command, ...]]:
+    """Return the commands of the login user's script and of root's, which is empty when root has nothing to do."""
+    own = tuple(command for command in request.commands if not command.root)
+    roots = tuple(command for command in request.commands if command.root)
+    if request.root_files or roots:
+        # What root reads under load needs a load of its own: the two looks do not wait for each other.
+        roots += tuple(command for command in own if command.background)
+    return own, roots
+
+
+def replied(parts: Iterable[Sections], started_s: float, sudo_problem: str) -> ProbeReply:
+    """Return what the scripts of one probe brought, which ends now; `started_s` is epoch seconds."""
+    whole = merged(parts)
+    return ProbeReply(
+        files=whole.files,
+        refused=whole.refused,
+        outputs=whole.outputs,
+        sudo_problem=sudo_problem,
+        board_time_s=whole.board_time_s,
+        started_s=started_s,
+        ended_s=time.time(),
+    )
 
 
 def merged(parts: Iterable[Sections]) -> Sections:

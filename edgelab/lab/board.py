@@ -65,28 +65,23 @@ class Board:
             before = await self.look()
             state = await self.look(full=True, under_load=bool(self.profile.load_argv))
         except LinkFailure as failure:
-            return self._unreachable(failure), None
+            return unreachable(self.device, failure), None
         return self.report(state, before), state
 
     def report(self, state: DeviceState, before: DeviceState | None = None) -> CheckReport:
         """Return the checks of a state that was read just now."""
         reached = Check(
-            name="reachable", ok=True, value=f"{state.round_trip_s * 1e3:.0f} ms", wanted="a working link"
-        )
-        checks = (reached, *self.family.judge(state, before))
-        return self._report(checks, state.read_s)
-
-    def _unreachable(self, failure: LinkFailure) -> CheckReport:
-        return unreachable(self.device, failure)
-
-    def _report(self, checks: tuple[Check, ...], checked_s: float) -> CheckReport:
-        required = frozenset(self.profile.required)
-        marked = tuple(
-            msgspec.structs.replace(check, required=check.required or check.name in required)
-            for check in checks
+            name="reachable",
+            ok=True,
+            value=f"{state.round_trip_s * 1e3:.0f} ms",
+            wanted="a working link",
+            required="reachable" in self.profile.required,
         )
         return CheckReport(
-            device=self.device.name, simulated=self.device.simulated, checks=marked, checked_s=checked_s
+            device=self.device.name,
+            simulated=self.device.simulated,
+            checks=(reached, *self.family.judge(state, before)),
+            checked_s=state.read_s,
         )
 
     def lease(self, purpose: str) -> contextlib.AbstractAsyncContextManager[None]:

@@ -22,20 +22,20 @@ from edgelab.lab.board_keeper import BoardKeeper
 from edgelab.lab.board_view import BoardView
 from edgelab.lab.connection import open_board
 from edgelab.lab.device import Device
+from edgelab.lab.invalid_measurements import invalidate
 from edgelab.lab.inventory import lab_devices
 from edgelab.lab.monitor_messages import Pause, Reply, Request, Seen, Trouble
-from edgelab.store.writer import StoreWriter
 
 
 class Monitor:
     """All keepers of one lab, and the pipe to the app."""
 
     def __init__(self, home: Home, devices: Sequence[Device]) -> None:
-        self._home = home
         self._encoder = msgspec.json.Encoder()
+        forget = functools.partial(invalidate, home)
         self._keepers = {
             device.name: BoardKeeper(
-                device.name, functools.partial(open_board, device, home), self._publish, self._invalidate
+                device.name, functools.partial(open_board, device, home), self._publish, forget
             )
             for device in devices
         }
@@ -59,12 +59,6 @@ class Monitor:
 
     def _publish(self, view: BoardView) -> None:
         send(Seen(view=view), self._encoder)
-
-    def _invalidate(self, device: str, since_s: float) -> int:
-        if not self._home.database.exists():
-            return 0
-        with StoreWriter(self._home.database) as writer:
-            return writer.invalidate_measurements(device, since_s)
 
 
 def send(reply: Reply, encoder: msgspec.json.Encoder) -> None:

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import msgspec
 
+from edgelab.drivers.board_folder import BLOBS, CURRENT_RUNTIME, RUNTIMES
 from edgelab.drivers.bootstrap.board_python import BoardPython, find_python
 from edgelab.drivers.bootstrap.runtime_bundle import Bundle, build_bundle
 from edgelab.drivers.transport import Transport
 from edgelab.errors import NotReadyError
-
-RUNTIMES = ".edgelab/runtime"
-CURRENT = f"{RUNTIMES}/current"
 
 _UNPACKED_FACTOR = 4
 _UNPACK_LIMIT_S = 600.0
@@ -93,16 +91,16 @@ async def bootstrap(board: Transport, cache: Path, progress: OnProgress) -> Inst
     python = await find_python(board)
     progress(Progress("cutting numpy and TVM's runtime for it"))
     bundle = await asyncio.to_thread(build_bundle, python, cache)
-    current = ((await board.read_many([CURRENT]))[CURRENT] or b"").decode(errors="replace").strip()
+    current = (
+        ((await board.read_many([CURRENT_RUNTIME]))[CURRENT_RUNTIME] or b"").decode(errors="replace").strip()
+    )
     if current == bundle.digest:
         return _installed(board, python, bundle, already=True)
     _check_room(board, python, bundle)
     await board.put(bundle.path, progress=lambda done, total: progress(Progress("sending", done, total)))
     place = f"{RUNTIMES}/{bundle.digest}"
     progress(Progress("unpacking"))
-    await _run(
-        board, python, _UNPACK, (f".edgelab/blobs/{bundle.digest}", bundle.digest, place), _UNPACK_LIMIT_S
-    )
+    await _run(board, python, _UNPACK, (f"{BLOBS}/{bundle.digest}", bundle.digest, place), _UNPACK_LIMIT_S)
     progress(Progress("trying it"))
     await _run(
         board,
@@ -111,9 +109,9 @@ async def bootstrap(board: Transport, cache: Path, progress: OnProgress) -> Inst
         (),
         _QUICK_LIMIT_S,
     )
-    await _run(board, python, _SWITCH, (place, CURRENT), _QUICK_LIMIT_S)
+    await _run(board, python, _SWITCH, (place, CURRENT_RUNTIME), _QUICK_LIMIT_S)
     # The archive is as big as what came out of it, and can be sent again.
-    await board.run(("rm", "-f", f".edgelab/blobs/{bundle.digest}"), _QUICK_LIMIT_S)
+    await board.run(("rm", "-f", f"{BLOBS}/{bundle.digest}"), _QUICK_LIMIT_S)
     return _installed(board, python, bundle, already=False)
 
 

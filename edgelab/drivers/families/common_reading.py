@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from edgelab.drivers.board_folder import CURRENT_RUNTIME
 from edgelab.drivers.board_lease import lease_command, read_lease
 from edgelab.drivers.device_state import Temperature
 from edgelab.drivers.families import saved_clocks
@@ -19,7 +20,6 @@ BOOT_ID = "/proc/sys/kernel/random/boot_id"
 UPTIME = "/proc/uptime"
 ZONES = "/sys/class/thermal/thermal_zone*"
 COOLING = "/sys/class/thermal/cooling_device*"
-RUNTIME = f"{saved_clocks.FOLDER}/runtime/current"
 
 _LOADAVG = "/proc/loadavg"
 _STAT = "/proc/stat"
@@ -40,7 +40,7 @@ COMMON_FILES = (
     f"{COOLING}/type",
     f"{COOLING}/cur_state",
     saved_clocks.PATH,
-    RUNTIME,
+    CURRENT_RUNTIME,
 )
 FULL_FILES = (_OS_RELEASE,)
 
@@ -154,9 +154,9 @@ def _read_own_files(look: Look) -> None:
         look.fields["saved"] = saved_clocks.decode(data)
         if look.fields["saved"] is None:
             look.unknown("saved", f"{saved_clocks.PATH} is damaged")
-    runtime = look.text(RUNTIME)
+    runtime = look.text(CURRENT_RUNTIME)
     if runtime:
-        look.found("worker_runtime", runtime, RUNTIME, runtime)
+        look.found("worker_runtime", runtime, CURRENT_RUNTIME, runtime)
 
 
 def _read_sudo(look: Look) -> None:

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import msgspec
 
+from edgelab.drivers.board_folder import FOLDER
 from edgelab.drivers.device_state import ClockDomain, DeviceState, PowerMode, SavedClocks
-from edgelab.drivers.families import saved_clocks
 from edgelab.drivers.families.clock_judgement import clock_checks, mhz, not_in_table
 from edgelab.drivers.families.clock_reading import CPUFREQ_FILES, DEVFREQ_FILES, read_cpufreq, read_devfreq
 from edgelab.drivers.families.common_reading import read_common
@@ -68,7 +68,7 @@ class JetsonFamily(NodeFamily):
         """See `Family.saved`. The store of jetson_clocks has a name of its own for every save."""
         saved = super().saved(state, owner)
         # Only a name: the file is written by `lock`, before its first change.
-        store = f"{saved_clocks.FOLDER}/jetson_clocks-{int(state.read_s * 1000)}.conf"
+        store = f"{FOLDER}/jetson_clocks-{int(state.read_s * 1000)}.conf"
         return msgspec.structs.replace(saved, power_mode=state.power_mode, files=(store,))
 
     def health_nodes(self, state: DeviceState) -> tuple[str, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
+from edgelab.drivers.board_folder import FOLDER, SAVED_CLOCKS
 from edgelab.drivers.device_state import SavedClocks
 from edgelab.drivers.transport import Transport
 from edgelab.errors import EvaluationFailure, FailureClass
 
-FOLDER = ".edgelab"
-PATH = f"{FOLDER}/saved.json"
+PATH = SAVED_CLOCKS
 
 _FILE_LIMIT_S = 10.0
 

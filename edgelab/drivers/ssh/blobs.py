@@ -12,12 +12,12 @@ from pathlib import Path
 import asyncssh
 
 from edgelab import quantities
+from edgelab.drivers.board_folder import BLOBS, FOLDER
 from edgelab.drivers.ssh.link import SshLink, opened
 from edgelab.drivers.ssh.link_failures import failure_of
 from edgelab.drivers.transport import OnBytes
 from edgelab.errors import EvaluationFailure, FailureClass
 
-BLOBS = ".edgelab/blobs"
 _COPY_LIMIT_S = 600.0
 _ASK_LIMIT_S = 5.0
 _BLOCK_BYTES = 1 << 18
@@ -87,7 +87,7 @@ class BlobUpload:
         if sftp is not None:
             with contextlib.suppress(asyncssh.Error, OSError):
                 async with asyncio.timeout(_ASK_LIMIT_S):
-                    room = await sftp.statvfs(BLOBS.partition("/")[0])
+                    room = await sftp.statvfs(FOLDER)
                     free = room.bavail * room.frsize
             sftp.exit()
         if free is not None and free < size:

@@ -16,7 +16,16 @@ import asyncssh
 from edgelab.drivers import board_lease
 from edgelab.drivers.device_state import LeaseHolder
 from edgelab.drivers.probe import Command, ProbeReply, ProbeRequest
-from edgelab.drivers.probe_script import ProbeCut, Sections, argv_under, merged, parse, script, under
+from edgelab.drivers.probe_script import (
+    ProbeCut,
+    Sections,
+    argv_under,
+    parse,
+    parted,
+    replied,
+    script,
+    under,
+)
 from edgelab.drivers.ssh.address import SshAddress
 from edgelab.drivers.ssh.blobs import BlobUpload
 from edgelab.drivers.ssh.link import OutputTooLong, Process, SshLink, together
@@ -71,24 +80,11 @@ class SshTransport:
     async def probe(self, request: ProbeRequest) -> ProbeReply:
         """See `Transport.probe`; what root has to do goes beside the rest, over a second channel."""
         started_s = time.time()
-        own = tuple(command for command in request.commands if not command.root)
-        roots = tuple(command for command in request.commands if command.root)
-        if request.root_files or roots:
-            # What root reads under load needs a load of its own: the two looks do not wait for each other.
-            roots += tuple(command for command in own if command.background)
+        own, roots = parted(request)
         mine, (theirs, problem) = await together(
             self._sections(request.files, own, root=False), self._root_sections(request.root_files, roots)
         )
-        whole = merged([mine] if theirs is None else [mine, theirs])
-        return ProbeReply(
-            files=whole.files,
-            refused=whole.refused,
-            outputs=whole.outputs,
-            sudo_problem=problem,
-            board_time_s=whole.board_time_s,
-            started_s=started_s,
-            ended_s=time.time(),
-        )
+        return replied([mine] if theirs is None else [mine, theirs], started_s, problem)
 
     async def _root_sections(
         self, patterns: Sequence[str], commands: Sequence[Command]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import asyncssh
 
-from edgelab.drivers.ssh.blobs import BLOBS, BlobUpload
+from edgelab.drivers.board_folder import BLOBS, CURRENT_RUNTIME, RUNTIMES, WORKERS
+from edgelab.drivers.ssh.blobs import BlobUpload
 from edgelab.drivers.ssh.link import Process, SshLink
 from edgelab.drivers.worker_client import MAX_REPLY_BYTES
 from edgelab.errors import NotReadyError
@@ -19,9 +20,6 @@ from edgelab.errors import NotReadyError
 if TYPE_CHECKING:
     from edgelab.drivers.ssh.transport import SshTransport
 
-RUNTIMES = ".edgelab/runtime"
-CURRENT = f"{RUNTIMES}/current"
-_WORKERS = ".edgelab/worker"
 _CHUNK_BYTES = 1 << 16
 _STDERR_TAIL_BYTES = 16_384
 _END_LIMIT_S = 5.0
@@ -31,7 +29,7 @@ async def start_worker(
     link: SshLink, transport: SshTransport, blobs: BlobUpload, archive: Path
 ) -> RemoteWorker:
     """Start the worker from `archive`. Raises `NotReadyError` when the board has no runtime for it yet."""
-    current = (await transport.read_many([CURRENT]))[CURRENT]
+    current = (await transport.read_many([CURRENT_RUNTIME]))[CURRENT_RUNTIME]
     name = (current or b"").decode(errors="replace").strip()
     python = f"{RUNTIMES}/{name}/bin/python"
     usable = bool(name) and "/" not in name
@@ -42,7 +40,7 @@ async def start_worker(
         )
     content = await asyncio.to_thread(archive.read_bytes)
     digest = hashlib.sha256(content).hexdigest()
-    remote = f"{_WORKERS}/{digest}.pyz"
+    remote = f"{WORKERS}/{digest}.pyz"
     await blobs.send(content, remote, digest)
     # env= of the protocol is dropped by most servers.
     line = shlex.join(["exec", "env", "TVM_USE_RUNTIME_LIB=1", python, remote, "--blobs", BLOBS])
