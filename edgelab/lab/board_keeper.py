@@ -80,17 +80,22 @@ class BoardKeeper:
                 self._tell(link=link, problem=error.message, advice=error.advice, activity="")
             else:
                 continue
-            await self._wait_to_reconnect(None if link == "failed" else back_off_s)
+            await self._wait_to_reconnect(back_off_s, by_itself=link == "lost")
             back_off_s = min(2 * back_off_s, _LONGEST_BACK_OFF_S)
 
-    async def _wait_to_reconnect(self, limit_s: float | None) -> None:
-        """Wait for the back-off, or until the operator asks for anything, which cannot be done without a link."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(limit_s):
-                request = await self._asked.get()
-                self._remember(request)
-                if request.action in ("check", "lock", "restore"):
-                    self._asked.put_nowait(request)
+    async def _wait_to_reconnect(self, back_off_s: float, *, by_itself: bool) -> None:
+        """Wait for the back-off, or until the operator asks for anything, which cannot be done without a link.
+
+        A link that only the operator can mend is waited for until then.
+        """
+        request = await self._next(back_off_s if by_itself else None)
+        if request is None:
+            return
+        self._remember(request)
+        if request.action in ("check", "lock", "restore"):
+            # It is done once there is a link; until then it is no reason to connect any faster.
+            self._asked.put_nowait(request)
+            await asyncio.sleep(back_off_s)
 
     def _remember(self, request: Ask) -> None:
         if request.action == "password":
@@ -113,7 +118,7 @@ class BoardKeeper:
                 return
             poll_s = POLL_S if self.view.polled else _HELD_POLL_S
 
-    async def _next(self, limit_s: float) -> Ask | None:
+    async def _next(self, limit_s: float | None) -> Ask | None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limit_s):
                 return await self._asked.get()

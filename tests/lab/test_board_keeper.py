@@ -121,6 +121,20 @@ async def test_a_wrong_key_waits_for_the_operator():
         assert found.opened == [(None, False), (None, True)]
 
 
+@pytest.mark.parametrize("problem", ["refused", "login"])
+async def test_what_is_asked_without_a_link_waits_for_it_at_the_pace_of_the_back_off(problem, monkeypatch):
+    monkeypatch.setattr(board_keeper, "_FIRST_BACK_OFF_S", 0.1)
+    failure = LinkFailure(problem, "No way there.")
+    async with watched(ScriptedTransport(), refuse=[failure] * 3) as found:
+        await found.until(lambda view: view.problem == "No way there.")
+        began_s = asyncio.get_running_loop().time()
+        found.keeper.ask(Ask(device="scripted", action="check"))
+        await found.until(lambda view: view.check is not None)
+        # 0.1 s, 0.2 s and 0.4 s; at the pace of the queue it would be no time at all.
+        assert asyncio.get_running_loop().time() - began_s > 0.5
+        assert len(found.opened) == 4
+
+
 async def test_a_password_is_used_for_the_next_link():
     async with watched(ScriptedTransport()) as found:
         await found.until(lambda view: view.state is not None)
