@@ -35,6 +35,7 @@ echo held; cat "$1"
 _HOLD = r"""
 export LC_ALL=C; umask 0; PATH="$PATH:/usr/sbin:/sbin"
 command -v flock >/dev/null 2>&1 || { echo missing; exit 3; }
+case "$1" in */*) [ -d "${1%/*}" ] || mkdir -p "${1%/*}";; esac
 [ -e "$1" ] || : >>"$1" || exit 3
 exec 9<"$1" || exit 3
 flock -n 9 || { sleep 0.1; flock -n 9; } || { sleep 0.2; flock -n 9; } || { echo held; cat "$1"; exit 0; }

@@ -38,7 +38,10 @@ class OpenBoard(Protocol):
 
 
 class BoardKeeper:
-    """One device of the monitor. `publish` gets each new view; `invalidate` marks measurements since a time."""
+    """One device of the monitor. `publish` gets each new view; `invalidate` marks measurements since a time.
+
+    `password` is sudo's, where it is known before the operator gives one.
+    """
 
     def __init__(
         self,
@@ -46,12 +49,13 @@ class BoardKeeper:
         open_board: OpenBoard,
         publish: Callable[[BoardView], None],
         invalidate: Callable[[str, float], int],
+        password: str | None = None,
     ) -> None:
         self._open = open_board
         self._publish = publish
         self._invalidate = invalidate
         self._asked: asyncio.Queue[Ask] = asyncio.Queue()
-        self._password: str | None = None
+        self._password = password
         self._trust_new_key = False
         self._guard: ClockGuard | None = None
         self.paused = False

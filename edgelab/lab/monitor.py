@@ -25,6 +25,7 @@ from edgelab.lab.device import Device
 from edgelab.lab.invalid_measurements import invalidate
 from edgelab.lab.inventory import lab_devices
 from edgelab.lab.monitor_messages import Pause, Reply, Request, Seen, Trouble
+from edgelab.lab.secrets import sudo_password
 
 
 class Monitor:
@@ -35,7 +36,11 @@ class Monitor:
         forget = functools.partial(invalidate, home)
         self._keepers = {
             device.name: BoardKeeper(
-                device.name, functools.partial(open_board, device, home), self._publish, forget
+                device.name,
+                functools.partial(open_board, device, home),
+                self._publish,
+                forget,
+                sudo_password(device),
             )
             for device in devices
         }
@@ -78,6 +83,8 @@ async def _serve(home: Home, lab_file: Path | None) -> None:
 
 def main(home_root: str, lab_file: str = "") -> int:
     """Run the monitor of the lab of `home_root`; returns the exit status."""
+    # It logs every command of every look.
+    logging.getLogger("asyncssh").setLevel(logging.WARNING)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.INFO)
     try:
         asyncio.run(_serve(Home(Path(home_root)), Path(lab_file) if lab_file else None))

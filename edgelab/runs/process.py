@@ -145,6 +145,8 @@ def main(home_root: str, run_id: str, lock: str) -> int:
     """Run the run `run_id` of the home `home_root`, whose lock is descriptor `lock`; returns the status."""
     # The lock falls with this process alone: no child may inherit the descriptor that holds it.
     os.set_inheritable(int(lock), False)
+    # It logs every command that goes to a board.
+    logging.getLogger("asyncssh").setLevel(logging.WARNING)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.INFO)
     folder = RunFolder(Home(Path(home_root)), run_id)
     try:

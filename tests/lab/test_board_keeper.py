@@ -135,6 +135,16 @@ async def test_what_is_asked_without_a_link_waits_for_it_at_the_pace_of_the_back
         assert len(found.opened) == 4
 
 
+async def test_a_password_that_is_known_is_used_from_the_first_link():
+    found = Watched(ScriptedTransport())
+    found.keeper = BoardKeeper("scripted", found._open, found._publish, found._invalidate, "known")
+    running = asyncio.create_task(found.keeper.run())
+    await found.until(lambda view: view.link == "up")
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert found.opened == [("known", False)]
+
+
 async def test_a_password_is_used_for_the_next_link():
     async with watched(ScriptedTransport()) as found:
         await found.until(lambda view: view.state is not None)

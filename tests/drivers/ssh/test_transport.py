@@ -197,6 +197,13 @@ async def test_a_lease_names_its_holder_and_falls_with_it(address):
             assert (await state())[1].owner == "bob@desk"
 
 
+async def test_a_lease_makes_the_folder_it_lies_in(tmp_path):
+    async with served(tmp_path, "snapdragon-8-gen-3") as board:
+        address = msgspec.structs.replace(board.address, lease=".edgelab/lease")
+        async with connected(address) as one, one.lease(HOLDER):
+            assert (board.tree / "home/lab/.edgelab/lease").exists()
+
+
 async def test_a_controller_that_falls_silent_loses_its_lease(tmp_path, monkeypatch):
     monkeypatch.setattr(board_lease, "SILENCE_LIMIT_S", 1.0)
     async with served(tmp_path) as board, proxied(board.server.port) as proxy:
