@@ -148,13 +148,13 @@ class LabScreen(EdgeScreen):
         for view in boards.views().values():
             self._histories.take(view)
         self.say(boards.trouble, about="boards")
-        if not self._paint_due and self.visible_now:
+        if not self._paint_due and self.can_paint:
             self._paint_due = True
             self.set_timer(PAINT_S, self._paint_boards)
 
     def _paint_boards(self) -> None:
         self._paint_due = False
-        if not self.lab_app.paused and self.visible_now:
+        if not self.lab_app.paused and self.can_paint:
             self._show()
 
     async def _read_activity(self) -> None:
