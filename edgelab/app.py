@@ -239,7 +239,8 @@ class EdgeLabApp(App[None]):
 
     def _paint(self, snapshot: RunSnapshot) -> None:
         self.paint_brief()
-        if isinstance(self.screen, EdgeScreen):
+        # A screen that is just being made shows the snapshot when it arrives.
+        if isinstance(self.screen, EdgeScreen) and self.screen.is_mounted:
             self.screen.show_snapshot(snapshot)
 
     def paint_brief(self) -> None:
@@ -281,7 +282,7 @@ class EdgeLabApp(App[None]):
 
     def _say(self, text: str) -> None:
         self.trouble = text
-        if isinstance(self.screen, EdgeScreen):
+        if isinstance(self.screen, EdgeScreen) and self.screen.is_mounted:
             self.screen.say(text, about="follow")
 
     # Starting, stopping, resuming
