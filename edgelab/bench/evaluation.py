@@ -27,7 +27,7 @@ from edgelab.errors import EvaluationFailure, FailureClass
 from edgelab.events import Built, LogLine, Lowered, Role, SeedVerified, StepProgress
 from edgelab.kernel import guard
 from edgelab.kernel.build_protocol import BuildRequest
-from edgelab.kernel.program import KernelProgram, ProgramOrigin
+from edgelab.kernel.program import KernelProgram, ProgramLevel, ProgramOrigin
 
 _SLOWEST_RATIO = 50
 _SHORTEST_LIMIT_S = 5.0
@@ -39,6 +39,8 @@ _UNKNOWN_MEMORY_BYTES = 4 << 30
 class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to evaluate: a task, a candidate's TVMScript (None: the task's own import), and how to time it.
 
+    `candidate_source` is an edit of the target source that this program is translated to (level 2).
+
     `secret` is the home's; the inputs that are timed and those of the check after timing come from it.
     `backend` names the adapter, `target` is its target (None: this machine's CPU).
     """
@@ -46,6 +48,7 @@ class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
     task: TaskSpec
     secret: bytes
     candidate_text: str | None = None
+    candidate_source: str | None = None
     policy: TimingPolicy = TimingPolicy()
     backend: str = "llvm"
     target: dict[str, Any] | None = None
@@ -150,12 +153,22 @@ class Evaluation:
                 text=bundle.program_path.read_text(), task=task.name, origin=ProgramOrigin.IMPORT
             )
             self.progress.baseline = imported
-            self.progress.candidate = imported
-            if self._request.candidate_text is not None:
-                self.progress.candidate = KernelProgram(text=self._request.candidate_text, task=task.name)
+            self.progress.candidate = self._candidate_of(imported)
             tolerance = bundle.meta.tolerance
             step.summary = f"tolerance rtol {tolerance.rtol:.1e}, atol {tolerance.atol:.1e}"
         return bundle
+
+    def _candidate_of(self, imported: KernelProgram) -> KernelProgram:
+        text, source = self._request.candidate_text, self._request.candidate_source
+        if text is None and source is None:
+            return imported
+        return KernelProgram(
+            text=imported.text if text is None else text,
+            task=imported.task,
+            level=ProgramLevel.GRAPH if source is None else ProgramLevel.SOURCE,
+            origin=imported.origin if text is None else ProgramOrigin.CANDIDATE,
+            source=source,
+        )
 
     async def _build(self, bundle: ReferenceBundle) -> tuple[Artefact, Artefact]:
         assert self.progress.candidate is not None
@@ -180,9 +193,14 @@ class Evaluation:
         cache = ArtefactCache(self._request.cache / "artefacts")
         text_path = cache.request_folder() / f"{program.digest}.py"
         write_atomically(text_path, program.text.encode())
+        source_path = None
+        if program.source is not None:
+            source_path = text_path.with_suffix(".source")
+            write_atomically(source_path, program.source.encode())
         request = BuildRequest(
             program_path=str(text_path),
             params_path=str(bundle.params_path),
+            source_path=str(source_path) if source_path else None,
             target=self._request.target,
             out_folder=str(cache.request_folder()),
             role="baseline" if program.origin is ProgramOrigin.IMPORT else "candidate",

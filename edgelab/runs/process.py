@@ -92,6 +92,7 @@ class RunProcess:
             task=self._task,
             secret=home.secret(),
             candidate_text=self._spec.candidate_text,
+            candidate_source=self._spec.source_text,
             policy=self._spec.policy,
             backend=self._spec.backend,
             target=self._spec.target,

@@ -10,7 +10,7 @@ from edgelab.store.connection import connect, exclusive
 if TYPE_CHECKING:
     from sqlite_utils import Migrations
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Number of migrations; kept in `PRAGMA user_version` so that opening a current store stays cheap."""
 
 
@@ -24,6 +24,10 @@ def _migrations() -> Migrations:
         _create_runs(db)
         _create_programs(db)
         _create_measurements(db)
+
+    @migrations(name="0002_program_source")
+    def program_source(db: Any) -> None:
+        db["programs"].add_column("source_blob", str, not_null_default="")
 
     return migrations
 

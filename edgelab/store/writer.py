@@ -96,13 +96,17 @@ class StoreWriter:
         now_s = time.time() if time_s is None else time_s
         self._execute_all(statement for body in bodies for statement in _event(run_id, body, now_s))
 
-    def add_program(self, digest: str, task: str, origin: str, text_blob: str) -> None:
-        """Record a program (TVMScript text kept as a blob). Known programs are left as they are."""
+    def add_program(self, digest: str, task: str, origin: str, text_blob: str, source_blob: str = "") -> None:
+        """Record a program: its TVMScript, and its target source if that was edited, are blobs.
+
+        Known programs are left as they are.
+        """
         row = {
             "digest": digest,
             "task": task,
             "origin": origin,
             "text_blob": text_blob,
+            "source_blob": source_blob,
             "created_s": time.time(),
         }
         self._execute_all([_insert("programs", row, "OR IGNORE")])
