@@ -151,9 +151,7 @@ class Service:
 
     def _block(self, request: Request) -> dict[str, Any]:
         calls, warm = request.whole("calls_per_block", 1), request.whole("warm_calls", 0)
-        plan = Plan(
-            pairs=1, calls_per_block=calls, warm_calls=warm, first=0, time_s=request.number("time_s")
-        )
+        plan = Plan(pairs=1, calls_per_block=calls, warm_calls=warm, first=0, time_s=request.number("time_s"))
         timed = time_block(self._program(request.text("program")), plan)
         return {"latency_s": timed.latencies_s[0], "parent_s": timed.parent_s[0]}
 

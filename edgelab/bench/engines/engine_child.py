@@ -19,14 +19,13 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
 
 from edgelab.bench.engines.engine import EngineFailure
 from edgelab.bench.engines.messages import Called, Failed, Inputs, OutputSpec, Preparation, Prepared
-from edgelab.bench.engines.runner_child import Runner, Work, first_line, ran_out_of_memory, refused
+from edgelab.bench.engines.runner_child import Runner, Work, broken, first_line, refused
 from edgelab.bench.parent_watch import end_with_parent
 from edgelab.bench.reference import META_NAME, BundleMeta
 from edgelab.bench.task_model_child import TaskModel
@@ -111,7 +110,7 @@ class EngineChild:
 
     def _call(self) -> Called:
         self._outputs = []
-        with _broken("it failed while it ran"), self._runner.mode():
+        with broken("it failed while it ran"), self._runner.mode():
             # Copies: an engine may put the next call's outputs into the same memory.
             outputs = self._runner.outputs(self._runner.call())
             self._outputs = [np.array(output, order="C", copy=True) for output in outputs]
@@ -120,26 +119,11 @@ class EngineChild:
     def _block(self, calls: int) -> tuple[int, int]:
         """Call `calls` times; clock readings (perf_counter_ns) right before and right after, as for programs."""
         call = self._runner.call
-        with _broken("it failed while it was timed"), self._runner.mode():
+        with broken("it failed while it was timed"), self._runner.mode():
             start_ns = time.perf_counter_ns()
             for _ in itertools.repeat(None, calls):
                 call()
             return start_ns, time.perf_counter_ns()
-
-
-class _broken:  # noqa: N801 - read as a word of the with statement
-    """Turns what a call raises into a failure of the engine; a class, since it surrounds timed blocks."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception) and not isinstance(error, EngineFailure):
-            what = f"{self._what}, out of memory" if ran_out_of_memory(error) else self._what
-            raise EngineFailure("failed", f"{what}: {first_line(error)}", detail=str(error)) from error
 
 
 def read_inputs(path: str) -> tuple[np.ndarray, ...]:

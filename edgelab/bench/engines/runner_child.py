@@ -76,7 +76,22 @@ def refused(what: str) -> Iterator[None]:
     except BaseException as error:
         message = f"{what}: {first_line(error)}"
         problem = "failed" if ran_out_of_memory(error) else "unsupported"
-        raise EngineFailure(problem, message, detail=visible_block(str(error))[-_MAX_DETAIL_CHARS:]) from error
+        raise EngineFailure(
+            problem, message, detail=visible_block(str(error))[-_MAX_DETAIL_CHARS:]
+        ) from error
+
+
+@contextlib.contextmanager
+def broken(what: str) -> Iterator[None]:
+    """Turn what a call of a prepared engine raises into a failure: it took the task before."""
+    try:
+        yield
+    except EngineFailure:
+        raise
+    except Exception as error:
+        what = f"{what}, out of memory" if ran_out_of_memory(error) else what
+        detail = visible_block(str(error))[-_MAX_DETAIL_CHARS:]
+        raise EngineFailure("failed", f"{what}: {first_line(error)}", detail=detail) from error
 
 
 def ran_out_of_memory(error: BaseException) -> bool:
