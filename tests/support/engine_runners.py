@@ -26,18 +26,18 @@ class WrongRunner(EagerRunner):
         return [first, *rest]
 
 
-class LateWrongRunner(EagerRunner):
+class LateWrongRunner(WrongRunner):
     """Right until blocks have been timed."""
 
-    def outputs(self, returned: Any) -> list[np.ndarray]:
-        # Verification renews nothing; only timing does.
-        return WrongRunner.outputs(self, returned) if self._renewed else super().outputs(returned)
-
-    _renewed = False
+    _timed = False
 
     def renew(self) -> None:
+        # Verification renews nothing; only timing does.
         super().renew()
-        self._renewed = True
+        self._timed = True
+
+    def outputs(self, returned: Any) -> list[np.ndarray]:
+        return super().outputs(returned) if self._timed else EagerRunner.outputs(self, returned)
 
 
 class NarrowRunner(EagerRunner):

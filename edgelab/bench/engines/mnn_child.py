@@ -8,10 +8,11 @@ import hashlib
 import importlib
 import importlib.metadata
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ converter: Any = importlib.import_module("_tools")
 """MNN's converter, which its package installs under this name."""
 
 _SIGNS = ("[ERROR]", "Error", "error", "not support", "Not support", "Check failed")
+_MAX_CAPTURED_BYTES = 1 << 20
 _NARROWED = {"int64": "int32", "bool": "int32"}
 """Dtypes that the converter turns into others: MNN computes no 64-bit integers and no booleans."""
 
@@ -71,7 +73,7 @@ class MnnRunner:
         with captured_output() as said:
             self._session = self._interpreter.createSession(options)
         if self._session is None:
-            raise EngineFailure("unsupported", f"no session could be made: {_reason(said)}")
+            raise EngineFailure("unsupported", f"no session could be made: {said.reason}")
 
     def take(self, inputs: Sequence[np.ndarray]) -> None:
         """Copy the inputs into the session's own tensors."""
@@ -151,32 +153,36 @@ def _convert(onnx: Path, path: Path) -> None:
         converter.mnnconvert([*arguments, "--bizCode", "edgelab"])
     if not path.is_file():
         # It says True also when it failed.
-        text = _read(said)
-        raise EngineFailure("unsupported", f"MNN's converter: {_reason(said)}", detail=text)
+        raise EngineFailure("unsupported", f"MNN's converter: {said.reason}", detail=said.text)
+
+
+class Captured:
+    """What libraries printed while it was captured; complete when that is over."""
+
+    text = ""
+
+    @property
+    def reason(self) -> str:
+        """The first line that sounds like an error, else the last one."""
+        lines = [line.strip() for line in self.text.splitlines() if line.strip()]
+        chosen = [line for line in lines if any(sign in line for sign in _SIGNS)]
+        return (chosen or lines[-1:] or ["it says nothing"])[0]
 
 
 @contextlib.contextmanager
-def captured_output() -> Iterator[BinaryIO]:
-    """Yield a file that gets what libraries print meanwhile; afterwards it goes to standard error as well."""
+def captured_output() -> Iterator[Captured]:
+    """Capture what libraries print meanwhile, at the level of descriptors; it then goes to standard error, too."""
+    captured = Captured()
     with tempfile.TemporaryFile() as file:
         kept = [(descriptor, os.dup(descriptor)) for descriptor in (1, 2)]
         try:
             for descriptor, _ in kept:
                 os.dup2(file.fileno(), descriptor)
-            yield file
+            yield captured
         finally:
             for descriptor, copy in kept:
                 os.dup2(copy, descriptor)
                 os.close(copy)
-            os.write(2, _read(file).encode())
-
-
-def _read(file: BinaryIO) -> str:
-    return os.pread(file.fileno(), 1 << 20, 0).decode(errors="replace")
-
-
-def _reason(file: BinaryIO) -> str:
-    """The first line that sounds like an error, else the last one."""
-    lines = [line.strip() for line in _read(file).splitlines() if line.strip()]
-    chosen = [line for line in lines if any(sign in line for sign in _SIGNS)]
-    return (chosen or lines[-1:] or ["it says nothing"])[0]
+            captured.text = os.pread(file.fileno(), _MAX_CAPTURED_BYTES, 0).decode(errors="replace")
+            sys.stderr.write(captured.text)
+            sys.stderr.flush()

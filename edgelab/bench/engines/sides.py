@@ -16,7 +16,7 @@ from edgelab.drivers import worker_messages as messages
 from edgelab.drivers.transport import Transport
 from edgelab.drivers.worker_client import WorkerClient
 from edgelab.errors import EvaluationFailure, FailureClass
-from edgelab.worker.compare import Tolerance, compare
+from edgelab.worker.compare import Comparison, Tolerance, compare
 
 _CALL_LIMIT_S = 300.0
 
@@ -130,10 +130,21 @@ def difference(got: list[np.ndarray], expected: list[np.ndarray], tolerance: Tol
         if output.shape != wanted.shape:
             return f"output {index} has shape {list(output.shape)}, expected {list(wanted.shape)}"
         found = compare(output, wanted, tolerance)
-        if not found.ok and found.first is not None:
-            position, value, right = found.first
-            return (
-                f"output {index} differs in {found.mismatched} of {found.total} elements, "
-                f"first at {list(position)}: got {value}, expected {right}"
-            )
+        if not found.ok:
+            return f"output {index} {_mismatch(found)}"
     return ""
+
+
+def _mismatch(found: Comparison) -> str:
+    """Nine significant digits tell any two float32 apart; the worst error tells an approximation from a mistake."""
+    parts = [f"differs in {found.mismatched} of {found.total} elements"]
+    if found.first is not None:
+        position, got, expected = found.first
+        parts.append(f"first at {list(position)}: got {_shown(got)}, expected {_shown(expected)}")
+    if found.worst is not None and found.worst.abs_error is not None:
+        parts.append(f"at worst off by {found.worst.abs_error:.3g}, tolerated {found.worst.tolerated:.3g}")
+    return ", ".join(parts)
+
+
+def _shown(value: object) -> str:
+    return f"{value:.9g}" if isinstance(value, float) else str(value)

@@ -135,15 +135,6 @@ async def test_mnn_says_what_it_cannot_take(lab):
     assert measured.series is None
 
 
-async def test_an_engine_that_cannot_be_converted_to_says_why(lab):
-    onnxruntime = installed("onnxruntime")
-    text = SOUND.replace("torch.relu(self.linear(x))", "torch.linalg.qr(self.linear(x)).Q")
-    # TVM may not import it either; the reason has to come from whichever is asked first.
-    (measured,) = await lab.measure(lab.task(text, "qr"), onnxruntime)
-    assert measured.result.verdict in ("unsupported", "failed")
-    assert "qr" in measured.result.reason
-
-
 async def test_what_one_engine_cannot_do_stops_no_other(lab):
     runners = ("RefusingRunner", "CrashingRunner", "WrongRunner", "NarrowRunner", "LateWrongRunner")
     engines = [absent(), *map(acting, runners), installed("torch")]

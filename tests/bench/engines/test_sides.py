@@ -28,7 +28,10 @@ def test_an_error_within_the_tolerance_is_none():
 
 def test_a_wrong_element_is_named_with_its_place():
     said = difference(arrays([1, 2], [[3, 4]]), arrays([1, 2], [[3, 5]]), LOOSE)
-    assert said == "output 1 differs in 1 of 2 elements, first at [0, 1]: got 4.0, expected 5.0"
+    assert said == (
+        "output 1 differs in 1 of 2 elements, first at [0, 1]: got 4, expected 5, "
+        "at worst off by 1, tolerated 0.006"
+    )
 
 
 def test_not_a_number_never_matches():
