@@ -63,6 +63,10 @@ _PARTS: tuple[tuple[str, Callable[[], str | None], bool, str, str], ...] = (
     ("C compiler", _compiler, True, "linking compiled programs", "apt-get install gcc"),
     ("OpenCL driver", _opencl, False, "OpenCL, once this version has an adapter for it", ""),
     ("NVIDIA device", _nvidia, False, "CUDA, once this version has an adapter for it", ""),
+    ("ONNX Runtime", lambda: _package("onnxruntime"), False, "its comparison with TVM: edgelab engines",
+     "pip install 'edgelab[engines]'"),
+    ("MNN", lambda: _package("mnn"), False, "its comparison with TVM: edgelab engines",
+     "pip install 'edgelab[engines]'"),
     ("OpenSSH server", lambda: shutil.which("sshd", path="/usr/sbin:/usr/bin"), False,
      "the device tests against a real SSH server", "apt-get install openssh-server"),
 )  # fmt: skip

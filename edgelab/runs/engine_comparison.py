@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -63,7 +64,6 @@ def record_of(measured: Measured, task: TaskSpec, device: str, blobs: BlobStore)
         # The baseline has the candidate's place in these pairs (see `TaskComparison`).
         raw = {"engine_s": measured.series.baseline_s, "baseline_s": measured.series.candidate_s}
         blob = blobs.put(msgspec.json.encode(raw))
-    low, high = result.baseline_speedup_ci95 or (None, None)
     return EngineMeasurementRecord(
         created_s=time.time(),
         task=result.task,
@@ -79,19 +79,26 @@ def record_of(measured: Measured, task: TaskSpec, device: str, blobs: BlobStore)
         verdict=result.verdict,
         reason=result.reason,
         detail=result.detail,
-        quality=result.quality,
-        latency_engine_s=result.latency_s.engine,
-        latency_baseline_s=result.latency_s.baseline,
-        baseline_speedup=result.baseline_speedup,
-        speedup_low=low,
-        speedup_high=high,
-        rcv_engine=result.rcv.engine,
-        rcv_baseline=result.rcv.baseline,
-        rcv_speedup=result.rcv.speedup,
-        prepare_s=result.prepare_s,
         threads=result.threads,
-        pairs=result.pairs,
-        calls_per_block=result.calls_per_block,
         settings=msgspec.json.encode(result.settings).decode(),
         series_blob=blob,
+        **_numbers(result),
     )
+
+
+def _numbers(result: EngineResult) -> dict[str, Any]:
+    low, high = result.baseline_speedup_ci95 or (None, None)
+    return {
+        "quality": result.quality,
+        "latency_engine_s": result.latency_s.engine,
+        "latency_baseline_s": result.latency_s.baseline,
+        "baseline_speedup": result.baseline_speedup,
+        "speedup_low": low,
+        "speedup_high": high,
+        "rcv_engine": result.rcv.engine,
+        "rcv_baseline": result.rcv.baseline,
+        "rcv_speedup": result.rcv.speedup,
+        "prepare_s": result.prepare_s,
+        "pairs": result.pairs,
+        "calls_per_block": result.calls_per_block,
+    }

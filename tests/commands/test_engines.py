@@ -12,6 +12,7 @@ from edgelab.errors import ExitCode
 from edgelab.store.blobs import BlobStore
 from tests.support import candidates
 from tests.support.cli import Cli, interrupt, wait_for
+from tests.support.task_files import runs
 
 
 @pytest.fixture
@@ -102,4 +103,27 @@ def test_ctrl_c_ends_with_status_4_and_leaves_no_process(cli):
     assert status == ExitCode.INTERRUPTED
     assert "Interrupted; 0 measurements are kept." in stderr
     assert "Traceback" not in stderr
-    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), limit_s=20)
+    assert not any(map(runs, pids))
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_a_killed_command_takes_its_engine_along(cli):
+    process = cli.start("engines", str(candidates.TINY), "--engine", "torch")
+    pids = wait_for(lambda: engine_children(cli.home.root))
+    process.kill()
+    process.communicate()
+    wait_for(lambda: not any(map(runs, pids)), limit_s=20)
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_a_terminated_command_ends_in_good_order(cli):
+    process = cli.start("engines", str(candidates.TINY), "--engine", "torch", "--json")
+    pids = wait_for(lambda: engine_children(cli.home.root))
+    process.terminate()
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert "Interrupted" in msgspec.json.decode(stdout)["error"]["message"]
+    assert "Traceback" not in stderr
+    assert not any(map(runs, pids))
