@@ -93,6 +93,8 @@ class RunProcess:
             secret=home.secret(),
             candidate_text=self._spec.candidate_text,
             policy=self._spec.policy,
+            backend=self._spec.backend,
+            target=self._spec.target,
             cache=home.cache,
         )
         self._evaluation = evaluation = Evaluation(request, services, self._emit, watch)
