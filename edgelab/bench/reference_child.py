@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
-import signal
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -21,6 +19,7 @@ import numpy as np
 import torch
 
 from edgelab.bench.error_model_child import SeedResult, compute, measure, wide_form
+from edgelab.bench.parent_watch import end_with_parent
 from edgelab.bench.reference import (
     ANNOUNCED_SEEDS,
     META_NAME,
@@ -141,16 +140,6 @@ def _error_event(error: Exception) -> ChildError:
     )
 
 
-def _end_with_parent() -> None:
-    """End, with everything that was started here, when the other end of standard input is gone."""
-    # Not through sys.stdin: a thread that waits inside it aborts the interpreter's own exit.
-    while os.read(0, 4096):
-        pass
-    if os.getpgrp() == os.getpid():
-        os.killpg(os.getpid(), signal.SIGKILL)
-    os._exit(1)
-
-
 def _write_event(descriptor: int, event: ChildEvent) -> None:
     os.write(descriptor, msgspec.json.encode(event) + b"\n")
 
@@ -162,7 +151,7 @@ def main() -> None:
     say = functools.partial(_write_event, protocol)
     begun_s = time.monotonic()
     request = msgspec.json.decode(sys.stdin.buffer.readline(), type=ChildRequest)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     try:
         make_bundle(request, say)
     except (EdgeLabError, OSError) as error:

@@ -12,6 +12,7 @@ import msgspec
 
 from edgelab.drivers.transport import Transport, WorkerConnection
 from edgelab.drivers.worker_messages import (
+    Block,
     DeviceReading,
     ExecutionDevice,
     Hello,
@@ -156,6 +157,16 @@ class WorkerClient:
             "time_s": time_s,
         }
         return await self._ask(PairSeries, "pair", time_s + _MARGIN_S, fields, progress)
+
+    async def block(self, program: str, *, calls_per_block: int, warm_calls: int, time_s: float) -> Block:
+        """Time one block of one program, to alternate it with something that the worker does not run."""
+        fields = {
+            "program": program,
+            "calls_per_block": calls_per_block,
+            "warm_calls": warm_calls,
+            "time_s": time_s,
+        }
+        return await self._ask(Block, "block", time_s + _MARGIN_S, fields)
 
     async def memory(self, program: str) -> MemoryReading:
         """Peak memory of one call, if timing inputs are prepared, else of what was done so far."""

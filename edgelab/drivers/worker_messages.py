@@ -94,6 +94,13 @@ class PairSeries(msgspec.Struct, frozen=True):
     parent_s: tuple[tuple[float, float], ...]
 
 
+class Block(msgspec.Struct, frozen=True):
+    """One timed block: latency per call, and the whole block as the clock outside of the program saw it (s)."""
+
+    latency_s: float
+    parent_s: float
+
+
 class MemoryReading(msgspec.Struct, frozen=True):
     """Peak resident memory of a program child, and what it had before it loaded its program.
 

@@ -15,7 +15,7 @@ from edgelab.errors import NotReadyError
 from edgelab.events import DeviceSampled, EventBody, RunFinished, StepFinished, StepStarted
 from edgelab.results import RunResult
 from edgelab.store.connection import open_connection
-from edgelab.store.records import MeasurementRecord, RunRecord, RunState
+from edgelab.store.records import EngineMeasurementRecord, MeasurementRecord, RunRecord, RunState
 from edgelab.store.schema import migrate
 
 _Statement = tuple[str, Sequence[Any] | Mapping[str, Any]]
@@ -122,6 +122,12 @@ class StoreWriter:
     def add_measurement(self, measurement: MeasurementRecord) -> None:
         """Insert the measurement of a run; a run has at most one, so a repeat after a crash is ignored."""
         self._execute_all([_measurement_insert(measurement)])
+
+    def add_engine_measurement(self, measurement: EngineMeasurementRecord) -> None:
+        """Insert what was measured of an engine; every measurement is a row of its own."""
+        row = _row(measurement)
+        del row["id"]
+        self._execute_all([_insert("engine_measurements", row)])
 
     def invalidate_measurements(self, device: str, since_s: float) -> int:
         """Mark the valid measurements of `device` made at or after `since_s` (epoch) invalid; returns how many.

@@ -17,7 +17,7 @@ from .kernel_caches import KernelCaches
 from .program import ON_CPU, ForkServer, Limits, Place, Program, memory_reading
 from .protocol import Controller, MalformedRequest, Request, parse_request
 from .sample import read_nodes, sample
-from .timing import Plan, time_pairs
+from .timing import Plan, time_block, time_pairs
 from .verification import verify
 
 _MEMORY_LIMIT_S = 60.0
@@ -44,6 +44,7 @@ class Service:
             "verify": self._verify,
             "prepare_timing": self._prepare_timing,
             "pair": self._pair,
+            "block": self._block,
             "memory": self._memory,
             "sample": lambda request: {**sample(), "nodes": read_nodes(_paths(request))},
             "unload": self._unload,
@@ -173,6 +174,12 @@ class Service:
         a_series, b_series = time_pairs(a, b, plan, progress)
         parent_s = [list(pair) for pair in zip(a_series.parent_s, b_series.parent_s, strict=True)]
         return {"a_s": a_series.latencies_s, "b_s": b_series.latencies_s, "parent_s": parent_s}
+
+    def _block(self, request: Request) -> dict[str, Any]:
+        calls, warm = request.whole("calls_per_block", 1), request.whole("warm_calls", 0)
+        plan = Plan(pairs=1, calls_per_block=calls, warm_calls=warm, first=0, time_s=request.number("time_s"))
+        timed = time_block(self._program(request.text("program")), plan)
+        return {"latency_s": timed.latencies_s[0], "parent_s": timed.parent_s[0]}
 
     def _memory(self, request: Request) -> dict[str, Any]:
         program = self._program(request.text("program"))

@@ -63,6 +63,16 @@ def time_pairs(a: Program, b: Program, plan: Plan, progress: Callable[[int], Non
     return series
 
 
+def time_block(program: Program, plan: Plan) -> Series:
+    """Time one block of one program, whose other side of the pair runs elsewhere; `pairs` and `first` do not count.
+
+    Raises WorkerFailure as `time_pairs` does.
+    """
+    series = Series()
+    _time_block(program, series, plan, time.monotonic() + plan.time_s)
+    return series
+
+
 def _time_block(program: Program, series: Series, plan: Plan, deadline_s: float) -> None:
     if plan.warm_calls:
         program.request(Kind.BLOCK, _remaining(plan, deadline_s), first=plan.warm_calls)
