@@ -136,7 +136,7 @@ def _constant_rows(value: np.ndarray, generator: np.random.Generator) -> np.ndar
     if value.ndim == 0:
         return value.copy()
     chosen = int(generator.integers(value.shape[-1]))
-    return np.ascontiguousarray(np.broadcast_to(value[..., chosen : chosen + 1], value.shape))
+    return np.broadcast_to(value[..., chosen : chosen + 1], value.shape).copy()
 
 
 def _extremes(value: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -157,7 +157,7 @@ def _permuted_rows(value: np.ndarray, generator: np.random.Generator) -> np.ndar
     axis = next((axis for axis, extent in enumerate(value.shape) if extent > 1), None)
     if axis is None:
         return value.copy()
-    return np.ascontiguousarray(np.take(value, generator.permutation(value.shape[axis]), axis=axis))
+    return np.take(value, generator.permutation(value.shape[axis]), axis=axis)
 
 
 def _permuted(value: np.ndarray, generator: np.random.Generator) -> np.ndarray:

@@ -75,6 +75,7 @@ class Program:
         self._machine: Any = None
         self._arguments: dict[str, list[Any]] = {}
         self._outputs: list[Any] = []
+        self._timed: Any = None
 
     def serve(self, channel: Channel, frame: Frame) -> None:
         """Answer one frame. Raises WorkerFailure, which the caller reports."""
@@ -89,6 +90,8 @@ class Program:
         elif frame.kind == Kind.CALL:
             call = self.call_poisoned if frame.body["poisoned"] else self.call
             channel.send(Kind.DONE, call(), deadline_s=math.inf)
+        elif frame.kind == Kind.TAKE:
+            channel.send(Kind.DONE, self.take(), deadline_s=math.inf)
         elif frame.kind == Kind.FETCH:
             data = np.require(self._outputs[frame.first].numpy(), requirements=["C"])
             channel.send(Kind.DONE, payload=[as_bytes(data)], deadline_s=math.inf)
@@ -115,11 +118,17 @@ class Program:
         return sandbox.confine_loaded()
 
     def upload(self, channel: Channel, frame: Frame) -> None:
-        """Receive input tensors: body {slot, tensors: [[shape, dtype]]}, payload their bytes in order."""
+        """Receive input tensors: body {slot, tensors: [[shape, dtype]]}, payload their bytes in order.
+
+        With `in_place` in the body the slot's tensors stay where they are and get the new values.
+        """
         from tvm.runtime import tensor
 
         slot, unread = frame.body["slot"], frame.payload_bytes
-        self._arguments.pop(slot, None)
+        before = self._arguments.pop(slot, [])
+        there = iter(before if frame.body.get("in_place") else ())
+        if not frame.body.get("in_place"):
+            before.clear()
         tensors = []
         try:
             with _reported("has no room for its inputs"):
@@ -127,7 +136,8 @@ class Program:
                     array = np.empty(shape, dtype=dtype)
                     channel.receive_payload(as_bytes(array), math.inf)
                     unread -= array.nbytes
-                    tensors.append(tensor(array))
+                    held = next(there, None)
+                    tensors.append(tensor(array) if held is None else held.copyfrom(array))
         finally:
             channel.skip_payload(unread, math.inf)
         self._arguments[slot] = tensors
@@ -146,6 +156,14 @@ class Program:
         """Call `main` on the inputs of slot `verify`, in the same state as a timed call; describes the outputs."""
         with _reported("failed while it ran"):
             result = self._main(*self._arguments["verify"])
+        return self._keep(result)
+
+    def take(self) -> dict[str, Any]:
+        """Keep the outputs of the last timed call, to be fetched; describes them."""
+        result, self._timed = self._timed, None
+        return self._keep(result)
+
+    def _keep(self, result: Any) -> dict[str, Any]:
         self._outputs, structure = _flatten(result)
         return {
             "structure": structure,
@@ -157,6 +175,7 @@ class Program:
         import tvm_ffi
 
         self._outputs = []
+        self._timed = None
         tvm_ffi.get_global_func("vm.builtin.memory_manager.clear")()
 
     def block(self, calls: int) -> tuple[int, int]:
@@ -165,12 +184,15 @@ class Program:
         The loop calls the same function object in the same way as verification does, so that a program
         cannot tell them apart. It adds 0.9 us a call, the runtime's own time_evaluator 0.5 us (measured
         on an empty-handed 1 us kernel); that one makes an untimed call of its own before each block.
+        The last result is kept until the next block: whether the worker asks for it is not known here.
         """
         arguments, main = self._arguments["timing"], self._main
+        self._timed = None
         with _reported("failed while it was timed"):
             start_ns = time.perf_counter_ns()
-            for _ in itertools.repeat(None, calls):
+            for _ in itertools.repeat(None, calls - 1):
                 main(*arguments)
+            self._timed = main(*arguments)
             return start_ns, time.perf_counter_ns()
 
     def measure_peak(self) -> bool:

@@ -28,20 +28,26 @@ def verify(
     expected: list[np.ndarray],
     tolerance: Tolerance,
     time_s: float,
+    *,
+    fresh: bool = True,
 ) -> dict[str, Any]:
     """Run the program on `inputs`, in a fresh child and in its own, and compare its outputs with `expected`.
+
+    Without `fresh` only in its own.
 
     Returns the fields of the reply. Raises WorkerFailure if the program fails, dies or takes longer than
     `time_s` in either, also if damage to its heap shows when the fresh child frees its memory and ends.
     """
-    with contextlib.closing(program.fresh()) as fresh:
-        first = run_and_compare(fresh, inputs, expected, tolerance, time_s, poisoned=True)
+    if not fresh:
+        return run_and_compare(program, inputs, expected, tolerance, time_s, poisoned=False)
+    with contextlib.closing(program.fresh()) as other:
+        first = run_and_compare(other, inputs, expected, tolerance, time_s, poisoned=True)
         # Taking its memory apart takes the child as long as a call; the other one can work meanwhile.
-        fresh.ask_to_end(_RELEASE_LIMIT_S)
+        other.ask_to_end(_RELEASE_LIMIT_S)
         reply = first
         if first["ok"]:
             reply = run_and_compare(program, inputs, expected, tolerance, time_s, poisoned=False)
-        fresh.finish_clean(_RELEASE_LIMIT_S)
+        other.finish_clean(_RELEASE_LIMIT_S)
     if first["ok"] and not reply["ok"]:
         reply["message"] = f"right in a fresh process but not after earlier calls: {reply['message']}"
     return reply
@@ -61,11 +67,22 @@ def run_and_compare(
     program.upload("verify", inputs, time_s)
     # Tensors are copied with the same limit, which is not the program's time.
     described = program.request(Kind.CALL, time_s, {"poisoned": poisoned}).body
-    reply = _structure_reply(program, described, expected)
-    if reply is None:
-        reply = _compare_outputs(program, expected, tolerance, max(time_s, deadline_s - time.monotonic()))
+    limit_s = max(time_s, deadline_s - time.monotonic())
+    reply = compare_described(program, described, expected, tolerance, limit_s)
     program.request(Kind.DROP, _RELEASE_LIMIT_S)
     return reply
+
+
+def compare_described(
+    program: Program,
+    described: dict[str, Any],
+    expected: list[np.ndarray],
+    tolerance: Tolerance,
+    limit_s: float,
+) -> dict[str, Any]:
+    """Compare the outputs that a child described and keeps; it goes on keeping them. As `verify` otherwise."""
+    reply = _structure_reply(program, described, expected)
+    return reply if reply is not None else _compare_outputs(program, expected, tolerance, limit_s)
 
 
 def _structure_reply(
