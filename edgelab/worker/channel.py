@@ -46,6 +46,7 @@ class Kind(enum.IntEnum):
     MEMORY = 16
     EXIT = 17
     TAKE = 18
+    SPOIL = 19
 
 
 class ChannelClosed(Exception):

@@ -27,6 +27,13 @@ FEWEST_TURNS = 3
 UPLOAD_SHARE = 0.25
 """Beyond the fewest turns, writing inputs may take this share of the time."""
 
+SHORT_CALL_S = 0.005
+"""Calls shorter than this are timed on unseen inputs `UNSEEN_CALLS` times in a series, others once."""
+
+UNSEEN_CALLS = 3
+
+_NONE_OF_THEM = -1
+
 _MANY_PAIRS = 20
 _FEW_PAIRS = 4
 _FETCH_LIMIT_S = 60.0
@@ -52,11 +59,13 @@ class Rotation:
     tolerance: Tolerance
     chance: random.Random = field(default_factory=random.SystemRandom)
     _held: dict[int, int] = field(default_factory=dict)
+    _probed: set[int] = field(default_factory=set)
 
     def prepare(self, program: Program, limit_s: float) -> None:
         """Copy one of the inputs into a child that has none."""
         program.upload("timing", self.inputs[0].arrays, limit_s)
         self._held[program.pid] = 0
+        self._probed.discard(program.pid)
 
     def series(self, pairs: int) -> SeriesTurns:
         """Return the turns of a series of up to `pairs` pairs."""
@@ -92,6 +101,29 @@ class Rotation:
                 program=program.name,
             )
         program.request(Kind.DROP, _FETCH_LIMIT_S)
+
+    def time_unseen(self, program: Program) -> float:
+        """Seconds of one call on inputs that the child has never held, right after a call on others of that kind.
+
+        What the program makes of them is not looked at: nobody has computed it.
+        """
+        in_place = program.pid in self._probed
+        program.upload("verify", self._moved(), _FETCH_LIMIT_S, in_place=in_place)
+        self._probed.add(program.pid)
+        program.upload("timing", self._moved(), _FETCH_LIMIT_S, in_place=True)
+        self._held[program.pid] = _NONE_OF_THEM
+        program.request(Kind.CALL, _FETCH_LIMIT_S, {"poisoned": False})
+        program.request(Kind.DROP, _FETCH_LIMIT_S)
+        frame = program.request(Kind.BLOCK, _FETCH_LIMIT_S, first=1)
+        return (frame.second - frame.first) / 1e9
+
+    def _moved(self) -> list[np.ndarray]:
+        """One of the inputs with all elements moved on by some places, so that each value is one that occurs."""
+        arrays = self.chance.choice(self.inputs).arrays
+        return [
+            np.roll(array.reshape(-1), self.chance.randrange(array.size)).reshape(array.shape)
+            for array in arrays
+        ]
 
     def _compare(self, program: Program, described: dict[str, Any], number: int) -> dict[str, Any]:
         return compare_described(
@@ -140,3 +172,10 @@ class SeriesTurns:
         for program in programs:
             self._rotation.check(program)
         self.due = False
+
+    def time_unseen(self, programs: Sequence[Program], latency_s: float) -> list[list[float]]:
+        """Seconds of calls on unseen inputs, one of each program at a time; none in a short series."""
+        if not self._checked:
+            return []
+        rounds = UNSEEN_CALLS if latency_s < SHORT_CALL_S else 1
+        return [[self._rotation.time_unseen(program) for program in programs] for _ in range(rounds)]

@@ -180,7 +180,13 @@ class Service:
             raise WorkerFailure(INFRASTRUCTURE, f"{a.name} and {b.name} are not timed on the same inputs")
         a_series, b_series = time_pairs(a, b, plan, progress, rotation)
         parent_s = [list(pair) for pair in zip(a_series.parent_s, b_series.parent_s, strict=True)]
-        return {"a_s": a_series.latencies_s, "b_s": b_series.latencies_s, "parent_s": parent_s}
+        unseen_s = [list(pair) for pair in zip(a_series.unseen_s, b_series.unseen_s, strict=True)]
+        return {
+            "a_s": a_series.latencies_s,
+            "b_s": b_series.latencies_s,
+            "parent_s": parent_s,
+            "unseen_s": unseen_s,
+        }
 
     def _memory(self, request: Request) -> dict[str, Any]:
         program = self._program(request.text("program"))

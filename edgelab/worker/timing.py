@@ -22,11 +22,15 @@ _PROGRESS_EVERY_S = 1.0
 
 @dataclass
 class Series:
-    """One side of the pairs: latency per call and the worker's own reading of each block, in seconds."""
+    """One side of the pairs: latency per call and the worker's own reading of each block, in seconds.
+
+    `unseen_s` are single calls on inputs that the program has not just seen.
+    """
 
     latencies_s: list[float] = field(default_factory=list)
     child_s: list[float] = field(default_factory=list)
     parent_s: list[float] = field(default_factory=list)
+    unseen_s: list[float] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,13 @@ def time_pairs(
         if turns is not None and turns.is_checked(pair):
             turns.check(programs)
         # A time-out in the middle of a pair raised; both sides have the same length here.
-    if turns is not None and turns.due:
-        turns.check(programs)
+    if turns is not None:
+        if turns.due:
+            turns.check(programs)
+        latest_s = max(one.latencies_s[-1] for one in series)
+        for both in turns.time_unseen(programs, latest_s):
+            for one, unseen_s in zip(series, both, strict=True):
+                one.unseen_s.append(unseen_s)
     return series
 
 
