@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from edgelab.errors import EvaluationFailure, FailureClass
 
-FEWEST_CALLS = 5
+FEWEST_CALLS = 3
 """Below this, noise cannot be told from a lie, and nothing is said."""
 
 _SLACK_SHARE = 0.5
@@ -27,8 +27,8 @@ def check_unseen(
     """Compare calls on unseen inputs, (candidate, baseline) in seconds, with the latencies in blocks.
 
     The candidate's may exceed its latency by what the baseline's does, plus half of the latency, plus 20 us
-    (waking threads differs between programs), plus six standard errors of the medians. Raises `EvaluationFailure` (hack)
-    when it exceeds that.
+    (waking threads differs between programs), plus six standard errors of the medians.
+    Raises `EvaluationFailure` (hack) when it exceeds that.
     """
     if len(unseen_s) < FEWEST_CALLS:
         return
