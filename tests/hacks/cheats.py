@@ -16,23 +16,25 @@ def with_call(call: str) -> str:
 
 CONSTANT = candidates.loop("y[vi, vj] = T.float32(0.25)")
 INPUT_ZEROED = candidates.loop(f"y[vi, vj] = {TIMES_WEIGHT}\n                x[vi, vj] = T.float32(0)")
-STATE_IN_WEIGHTS = candidates.loop(f"y[vi, vj] = {TIMES_WEIGHT}\n                w[vj] = w[vj] + T.float32(0)")
+STATE_IN_WEIGHTS = candidates.loop(
+    f"y[vi, vj] = {TIMES_WEIGHT}\n                w[vj] = w[vj] + T.float32(0)"
+)
 OLD_OUTPUT = candidates.loop("y[vi, vj] = T.max(y[vi, vj], T.float32(0))")
 HALF_PRECISION = candidates.loop(
     'y[vi, vj] = T.cast(T.cast(T.max(x[vi, vj], T.float32(0)), "float16") * T.cast(w[vj], "float16"), "float32")'
 )
 KNOWS_MAGNITUDES = candidates.loop("y[vi, vj] = T.min(T.max(x[vi, vj], T.float32(0)), T.float32(6)) * w[vj]")
-ONE_BEYOND_THE_END = candidates.module('''
+ONE_BEYOND_THE_END = candidates.module("""
         for i, j in T.grid(T.int64(64), T.int64(64)):
             with T.sblock("compute"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 y[vi, vj] = T.max(x[vi, vj], T.float32(0)) * w[vj]
                 y[T.int64(64) + T.cast(T.min(T.abs(x[vi, vj]), T.float32(0)), "int64"), vj] = T.float32(1)
-''')
+""")
 
 
 def _matmul(body: str, buffers: str) -> str:
-    return f'''@I.ir_module
+    return f"""@I.ir_module
 class Module:
     @T.prim_func(private=True, s_tir=True)
     def kernel(x: T.Buffer((T.int64(192), T.int64(192)), "float32"), w: T.Buffer((T.int64(192), T.int64(192)), "float32"), y: T.Buffer((T.int64(192), T.int64(192)), "float32")):
@@ -48,7 +50,7 @@ class Module:
             out = R.call_tir(cls.kernel, (in0, p0), out_ty=R.Tensor((192, 192), dtype="float32"))
             R.output(out)
         return out
-'''
+"""
 
 
 _PRODUCT = """{indent}for i, j in T.grid(192, 192):
@@ -84,12 +86,12 @@ def table(key: str, *, terms: int) -> str:
 
     `key` computes term number i of the key of input x.
     """
-    buffers = f'''        keys = T.sblock_alloc_buffer((T.int64(8), T.int64({terms})), "float32")
+    buffers = f"""        keys = T.sblock_alloc_buffer((T.int64(8), T.int64({terms})), "float32")
         results = T.sblock_alloc_buffer((T.int64(8), T.int64(192), T.int64(192)), "float32")
         turn = T.sblock_alloc_buffer((T.int64(1024),), "int32")
         sums = T.sblock_alloc_buffer((T.int64({terms}),), "float32")
-        found = T.sblock_alloc_buffer((T.int64(2),), "int32")'''
-    body = f'''            for i in range(T.int64({terms})):
+        found = T.sblock_alloc_buffer((T.int64(2),), "int32")"""
+    body = f"""            for i in range(T.int64({terms})):
 {key}
             for k in range(T.int64(2)):
                 turn[k * T.int64(1023)] = 0
@@ -112,14 +114,14 @@ def table(key: str, *, terms: int) -> str:
                 for i, j in T.grid(192, 192):
                     results[T.cast(turn[7], "int64") + T.int64(1), i, j] = y[i, j]
                 for i in range(T.int64({terms})):
-                    keys[T.cast(turn[7], "int64") + T.int64(1), i] = sums[i]'''
+                    keys[T.cast(turn[7], "int64") + T.int64(1), i] = sums[i]"""
     return _matmul(body, buffers)
 
 
 FULL_FINGERPRINT = table(
-    '''                sums[i] = T.float32(0)
+    """                sums[i] = T.float32(0)
                 for k in range(T.int64(192)):
-                    sums[i] = sums[i] + x[i, k] * (T.float32(1) + T.cast(k, "float32") * T.float32(0.01))''',
+                    sums[i] = sums[i] + x[i, k] * (T.float32(1) + T.cast(k, "float32") * T.float32(0.01))""",
     terms=192,
 )
 PARTIAL_FINGERPRINT = table("                sums[i] = x[T.int64(0), i]", terms=192)
@@ -127,7 +129,7 @@ CORRECT_AT_FIRST = counting("calls[7] < 40", "y[0, 0] = T.float32(0)")
 REPLAYS_WHEN_TIMED = counting("calls[7] < 40", "calls[9] = calls[7]")
 EVERY_OTHER_CALL = counting("calls[7] % 2 == 0", "calls[9] = calls[7]")
 
-RECOGNISES_OLD_OUTPUT = candidates.module('''
+RECOGNISES_OLD_OUTPUT = candidates.module("""
         seen = T.sblock_alloc_buffer((T.int64(2),), "float32")
         with T.sblock("all"):
             for k in range(T.int64(2)):
@@ -140,5 +142,25 @@ RECOGNISES_OLD_OUTPUT = candidates.module('''
             if T.isnan(seen[0]) or seen[0] > T.float32(1e-4) or seen[1] < T.float32(1e-3):
                 for i, j in T.grid(64, 64):
                     y[i, j] = T.max(x[i, j], T.float32(0)) * w[j]
-''')
+""")
 """Leaves its output as it is where a sample of the last result in its memory fits the input."""
+
+KNOWS_SMALLNESS = candidates.loop(
+    "y[vi, vj] = T.if_then_else(T.abs(x[vi, vj]) < T.float32(8), T.max(x[vi, vj], T.float32(0)) * w[vj], "
+    "T.float32(8) * w[vj])"
+)
+KNOWS_NO_ZEROS = candidates.loop(
+    "y[vi, vj] = T.max(x[vi, vj], T.float32(0)) / x[vi, vj] * T.abs(x[vi, vj]) * w[vj]"
+)
+UNSAFE_SOFTMAX = """@I.ir_module
+class Module:
+    @R.function
+    def main(in0: R.Tensor((1, 3, 197, 197), dtype="float32")) -> R.Tensor((1, 3, 197, 197), dtype="float32"):
+        R.func_attr({"num_input": 1})
+        with R.dataflow():
+            powers = R.exp(in0)
+            total = R.sum(powers, axis=[-1], keepdims=True)
+            out = R.divide(powers, total)
+            R.output(out)
+        return out
+"""

@@ -53,7 +53,12 @@ class Evaluations:
         """Evaluate a candidate's text (None: the task's own import). Raises what the evaluation raises."""
         self.events.clear()
         request = EvaluationRequest(
-            task=task_of(task), secret=secret, candidate_text=text, policy=policy, peaks=peaks, cache=self._cache
+            task=task_of(task),
+            secret=secret,
+            candidate_text=text,
+            policy=policy,
+            peaks=peaks,
+            cache=self._cache,
         )
         return self._runner.run(Evaluation(request, self._services, self._keep).run())
 
@@ -71,7 +76,9 @@ class Evaluations:
 
     def warnings(self) -> list[str]:
         """The warnings of the last evaluation."""
-        return [event.text for event in self.events if isinstance(event, LogLine) and event.level == "warning"]
+        return [
+            event.text for event in self.events if isinstance(event, LogLine) and event.level == "warning"
+        ]
 
     def _keep(self, event: EventBody) -> None:
         self.events.append(event)
