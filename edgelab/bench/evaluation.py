@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from edgelab.bench import verification_cases as cases
 from edgelab.bench.artefacts import Artefact, ArtefactCache
 from edgelab.bench.device_watch import UNWATCHED, DeviceWatch
+from edgelab.bench.execution_place import execution_device
 from edgelab.bench.pairing import PairSeries, time_pairs
 from edgelab.bench.phases import Emit, PhaseClock
 from edgelab.bench.program_pair import ProgramPair, TimedInputs
@@ -43,7 +45,8 @@ class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to evaluate: a task, a candidate's TVMScript (None: the task's own import), and how to time it.
 
     `secret` is the home's; the inputs that are timed, those of the check after timing and the hidden cases come
-    from it. `peaks` are the device's, None where they are not known: then no latency is too short to be true.
+    from it. `backend` names the adapter, `target` is its target (None: this machine's CPU). `peaks` are the
+    device's, None where they are not known: then no latency is too short to be true.
     """
 
     task: TaskSpec
@@ -51,6 +54,8 @@ class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
     candidate_text: str | None = None
     policy: TimingPolicy = TimingPolicy()
     peaks: Peaks | None = None
+    backend: str = "llvm"
+    target: dict[str, Any] | None = None
     cache: Path
     reference_limit_s: float = 300.0
     build_limit_s: float = 180.0
@@ -173,7 +178,7 @@ class Evaluation:
         with self.clock.step("build") as step:
             service = await self._services.builder()
             host = await service.host()
-            self.progress.target = msgspec.json.encode(host.target).decode()
+            self.progress.target = msgspec.json.encode(self._request.target or host.target).decode()
             self.progress.tvm_version = host.tvm_version
             # The candidate first: it is the one that may not build.
             candidate = await self._build_one("candidate", self.progress.candidate, bundle)
@@ -182,7 +187,7 @@ class Evaluation:
                 baseline = candidate
             else:
                 baseline = await self._build_one("baseline", self.progress.baseline, bundle)
-            step.summary = f"kernels: {len(candidate.reply.kernels)}, for {host.mcpu}"
+            step.summary = f"kernels: {len(candidate.reply.kernels)}, for {_named(candidate.reply.target)}"
         return candidate, baseline
 
     async def _build_one(self, role: Role, program: KernelProgram, bundle: ReferenceBundle) -> Artefact:
@@ -193,7 +198,7 @@ class Evaluation:
         request = BuildRequest(
             program_path=str(text_path),
             params_path=str(bundle.params_path),
-            target=None,
+            target=self._request.target,
             out_folder=str(cache.request_folder()),
             role="baseline" if program.origin is ProgramOrigin.IMPORT else "candidate",
             time_limit_s=self._request.build_limit_s,
@@ -208,7 +213,11 @@ class Evaluation:
             cost_s = reply.phase_s.get("lower", 0.0)
             self._emit(
                 Lowered(
-                    role=role, adapter="llvm", program=program.digest, kernels=reply.kernels, cost_s=cost_s
+                    role=role,
+                    adapter=self._request.backend,
+                    program=program.digest,
+                    kernels=reply.kernels,
+                    cost_s=cost_s,
                 )
             )
         self._emit(
@@ -235,7 +244,8 @@ class Evaluation:
                 "candidate": await transport.put(candidate.path),
                 "baseline": await transport.put(baseline.path),
             }
-            pair = ProgramPair(worker, self._request.task.name, artefacts, limits)
+            device = await execution_device(self._request.backend, transport, self._request.cache)
+            pair = ProgramPair(worker, self._request.task.name, artefacts, limits, device)
             try:
                 await pair.load("candidate")
             except EvaluationFailure as failure:
@@ -366,7 +376,14 @@ class Evaluation:
             step.summary = "outputs still right after timing"
 
 
+def _named(target: dict[str, Any]) -> str:
+    """Return a target by the part that says most: an architecture, a processor, a kind."""
+    return str(target.get("arch") or target.get("mcpu") or target.get("device") or target.get("kind"))
+
+
 def _above_baseline(memory: MemoryReading) -> int | None:
+    if memory.device_bytes is not None:
+        return memory.device_bytes
     if memory.peak_rss_bytes is None or memory.baseline_rss_bytes is None:
         return None
     return max(0, memory.peak_rss_bytes - memory.baseline_rss_bytes)

@@ -98,6 +98,8 @@ class RunProcess:
             candidate_text=self._spec.candidate_text,
             policy=self._spec.policy,
             peaks=peaks,
+            backend=self._spec.backend,
+            target=self._spec.target,
             cache=home.cache,
         )
         self._evaluation = evaluation = Evaluation(request, services, self._emit, watch)

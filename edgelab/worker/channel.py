@@ -45,8 +45,9 @@ class Kind(enum.IntEnum):
     BLOCK = 15
     MEMORY = 16
     EXIT = 17
-    TAKE = 18
-    SPOIL = 19
+    OPEN = 18
+    TAKE = 19
+    SPOIL = 20
 
 
 class ChannelClosed(Exception):

@@ -155,7 +155,7 @@ KNOWS_NO_ZEROS = candidates.loop(
 UNSAFE_SOFTMAX = """@I.ir_module
 class Module:
     @R.function
-    def main(in0: R.Tensor((1, 3, 197, 197), dtype="float32")) -> R.Tensor((1, 3, 197, 197), dtype="float32"):
+    def main(in0: R.Tensor((3, 197, 197), dtype="float32")) -> R.Tensor((3, 197, 197), dtype="float32"):
         R.func_attr({"num_input": 1})
         with R.dataflow():
             powers = R.exp(in0)
