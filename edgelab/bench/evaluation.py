@@ -341,7 +341,7 @@ class Evaluation:
         )
         self._emit(
             SeedVerified(
-                role=role, seed=case.seed, ok=found.ok, max_abs_error=found.max_abs_error,
+                role=role, seed=case.seed, structure=case.structure, ok=found.ok, max_abs_error=found.max_abs_error,
                 tolerated=found.worst.tolerated if found.worst else None, message=found.message,
             )
         )  # fmt: skip
