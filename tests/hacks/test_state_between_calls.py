@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from edgelab.bench.timing_policy import TimingPolicy
-from edgelab.errors import FailureClass
+from edgelab.errors import EvaluationFailure, FailureClass
 from tests.hacks import cheats
 from tests.hacks.evaluations import Evaluations
 from tests.support import candidates
@@ -21,11 +21,22 @@ ONE_SESSION = TimingPolicy(min_pairs=20, min_sessions=1, session_s=3.0, max_time
 """Each session begins with new processes: one of more calls than verification has is what these cheats wait for."""
 
 
+def _rests_on_old_memory(failure: EvaluationFailure) -> bool:
+    """Whether the failure says so; it is a hack where exactly the changed element came back.
+
+    Which memory the runtime hands out is its own affair: the old output may be there whole, or damaged by
+    what was done with that memory in between.
+    """
+    kinds = {
+        FailureClass.HACK: "returns what it finds in its output's memory",
+        FailureClass.NUMERIC: "depends on what lay in its memory",
+    }
+    return kinds[failure.failure_class] in failure.message
+
+
 def test_an_old_output_that_is_recognised(evaluations: Evaluations) -> None:
     """Classes 2, 3, 8: one element of the old output was changed, and it came back."""
-    failure = evaluations.failure(candidates.TINY, cheats.RECOGNISES_OLD_OUTPUT)
-    assert failure.failure_class in (FailureClass.HACK, FailureClass.NUMERIC)
-    assert "in its output's memory" in failure.message or "what lay in its memory" in failure.message
+    assert _rests_on_old_memory(evaluations.failure(candidates.TINY, cheats.RECOGNISES_OLD_OUTPUT))
 
 
 def test_correct_only_at_first(evaluations: Evaluations) -> None:
@@ -45,8 +56,7 @@ def test_replay_once_it_is_timed(evaluations: Evaluations) -> None:
 def test_work_in_every_other_call(evaluations: Evaluations) -> None:
     """Class 4: a call that leaves its output as it is does not repeat the result."""
     failure = evaluations.failure(cheats.MATMUL, cheats.EVERY_OTHER_CALL, policy=LONG_SESSIONS)
-    assert failure.failure_class is FailureClass.NUMERIC
-    assert "it depends on what lay in its memory" in failure.message
+    assert _rests_on_old_memory(failure)
 
 
 def test_a_table_with_a_partial_fingerprint(evaluations: Evaluations) -> None:
