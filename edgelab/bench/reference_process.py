@@ -18,11 +18,20 @@ ErrorClass = str
 """`task_error`, `unsupported_operator`, `export_error` or `storage`."""
 
 
+class Twin(msgspec.Struct, frozen=True):
+    """Inputs, filed under `seed`, that are those of `original` but for some elements from `other` (both seeds)."""
+
+    seed: int
+    original: int
+    other: int
+
+
 class ChildRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What the child shall make, in the existing empty folder `folder`.
 
     `source` is the task module's text as it runs; `path` names it in messages. With `program` the child writes
-    program.py, params.npz and meta.json beside the seeds' files; without, only the seeds' files.
+    program.py, params.npz and meta.json beside the seeds' files; without, only the seeds' files. `hidden` is
+    the seed of the hidden cases; None for none.
     """
 
     task: str
@@ -32,6 +41,8 @@ class ChildRequest(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     seeds: tuple[int, ...]
     program: bool
+    twin: Twin | None = None
+    hidden: int | None = None
 
 
 class ChildLog(msgspec.Struct, frozen=True, tag_field="event", tag="log"):

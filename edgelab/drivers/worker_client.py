@@ -113,15 +113,26 @@ class WorkerClient:
         return await self._ask(Loaded, "load", limits.time_s + _MARGIN_S, fields)
 
     async def verify(
-        self, program: str, inputs: str, expected: str, tolerance: Tolerance, time_s: float
+        self,
+        program: str,
+        inputs: str,
+        expected: str,
+        tolerance: Tolerance,
+        time_s: float,
+        *,
+        fresh: bool = True,
     ) -> Verification:
-        """Run a program on inputs and compare its outputs with the expected ones (.npz blob hashes)."""
+        """Run a program on inputs and compare its outputs with the expected ones (.npz blob hashes).
+
+        With `fresh` it first runs in a child where nothing of an earlier call exists.
+        """
         fields = {
             "program": program,
             "inputs": inputs,
             "expected": expected,
             "tolerance": msgspec.to_builtins(tolerance),
             "time_s": time_s,
+            "fresh": fresh,
         }
         # Uploading, calling and fetching have this limit each.
         return await self._ask(Verification, "verify", 4 * time_s + _MARGIN_S, fields)
@@ -129,6 +140,22 @@ class WorkerClient:
     async def prepare_timing(self, program: str, inputs: str) -> None:
         """Copy the inputs for timing (.npz blob hash) into a program's child."""
         fields = {"program": program, "inputs": inputs}
+        await self._request("prepare_timing", _COPY_LIMIT_S, fields)
+
+    async def rotate_timing(
+        self, program: str, inputs: Sequence[str], expected: Sequence[str], tolerance: Tolerance
+    ) -> None:
+        """Let several inputs (.npz blob hashes) take turns when a program is timed.
+
+        Timed calls are then checked against `expected`, one for each of `inputs`. Both programs of a pair
+        need the same.
+        """
+        fields = {
+            "program": program,
+            "inputs": list(inputs),
+            "expected": list(expected),
+            "tolerance": msgspec.to_builtins(tolerance),
+        }
         await self._request("prepare_timing", _COPY_LIMIT_S, fields)
 
     async def pair(

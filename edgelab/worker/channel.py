@@ -46,6 +46,8 @@ class Kind(enum.IntEnum):
     MEMORY = 16
     EXIT = 17
     OPEN = 18
+    TAKE = 19
+    SPOIL = 20
 
 
 class ChannelClosed(Exception):

@@ -196,7 +196,7 @@ class TaskComparison:
     ) -> PairSeries:
         """Time both in pairs. The baseline takes the candidate's place: the speed-up is then its own."""
         sides = (baseline, side)
-        inputs = bundle.inputs_path(self._seeds.timing)
+        inputs = bundle.inputs_path(self._seeds.timing[0])
 
         async def open_session(number: int) -> None:
             for each in sides if number % 2 == 0 else reversed(sides):
