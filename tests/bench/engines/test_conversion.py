@@ -12,6 +12,7 @@ from edgelab.bench.engines.engine import EngineFailure, InstalledEngine
 from edgelab.bench.engines.engine_process import EngineProcess
 from edgelab.bench.engines.messages import Preparation
 from edgelab.bench.reference import META_NAME, BundleMeta, ErrorModel
+from edgelab.bench.roofline_floor import LeastWork
 from edgelab.drivers.worker_messages import Tolerance
 from edgelab.kernel.program import TensorSpec
 from tests.support.engines import installed
@@ -47,7 +48,8 @@ def preparation(folder: Path, body: str, *, name: str = "toy") -> Preparation:
         task=name, digest=task.digest, torch_version="", tvm_version="",
         inputs=(msgspec.structs.replace(spec, name="in0"),),
         outputs=(msgspec.structs.replace(spec, name="out0"),), output_structure="tensor",
-        tolerance=Tolerance(1e-5, 1e-5), error_model=ErrorModel(1, None), param_sources={}, elapsed_s=0.0,
+        tolerance=Tolerance(1e-5, 1e-5), error_model=ErrorModel(1, None), least_work=LeastWork(0, 0, 0, 0),
+        param_sources={}, elapsed_s=0.0,
     )  # fmt: skip
     (folder / META_NAME).write_bytes(msgspec.json.encode(meta))
     np.savez(folder / "inputs.npz", in0=X)
