@@ -80,7 +80,7 @@ class _Build:
         request = self.request
         self._begin("parse")
         self.text = Path(request.program_path).read_text(encoding="utf-8-sig")
-        params = _load_params(request.params_path)
+        params = load_params(request.params_path)
         module = self._parse(params)
         backend = adapter((request.target or {}).get("kind", "llvm"))
         target = backend.target(request.target)
@@ -101,7 +101,7 @@ class _Build:
             artefact_path=str(path),
             artefact_sha256=digest,
             size_bytes=path.stat().st_size,
-            target=_plain_target(target),
+            target=plain_target(target),
             tvm_version=tvm.__version__,
             kernels=lowering.called_kernels(lowered),
             planned_memory_bytes=lowering.planned_memory_bytes(lowered),
@@ -135,7 +135,8 @@ class _Build:
         self._began = now
 
 
-def _load_params(path: str | None) -> dict[str, np.ndarray]:
+def load_params(path: str | None) -> dict[str, np.ndarray]:
+    """Parameters p0, p1, ... of a program in this order; none without a path."""
     if path is None:
         return {}
     with np.load(path, allow_pickle=False) as archive:
@@ -164,7 +165,7 @@ def _store(library: Path, folder: Path) -> tuple[Path, str]:
     return path, digest
 
 
-def _plain_target(target: tvm.target.Target) -> dict[str, Any]:
+def plain_target(target: tvm.target.Target) -> dict[str, Any]:
     """The target as plain JSON values, without what TVM fills in as empty."""
     plain = _plain(target.export())
     return {key: value for key, value in plain.items() if value not in ("", [], None)}

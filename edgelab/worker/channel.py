@@ -45,6 +45,7 @@ class Kind(enum.IntEnum):
     BLOCK = 15
     MEMORY = 16
     EXIT = 17
+    KERNEL = 18
 
 
 class ChannelClosed(Exception):

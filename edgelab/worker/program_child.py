@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from . import sandbox
+from . import kernel_child, sandbox
 from .channel import Channel, ChannelClosed, Frame, Kind, as_bytes
 from .failures import CRASH, MEMORY, SYNTAX_API, WorkerFailure, classify_message
 
@@ -97,6 +97,9 @@ class Program:
             channel.send(Kind.DONE, deadline_s=math.inf)
         elif frame.kind == Kind.MEMORY:
             channel.send(Kind.DONE, {"reset": self.measure_peak()}, deadline_s=math.inf)
+        elif frame.kind == Kind.KERNEL:
+            found = kernel_child.measure(self._artefact_fd, frame.body, _reported, _start_and_confine)
+            channel.send(Kind.DONE, found, deadline_s=math.inf)
 
     def load(self) -> str:
         """Load the shared library and bind `main`; returns whether the second filter holds from now on."""
@@ -247,6 +250,12 @@ def _start_thread_pool() -> None:
     nothing = ctypes.cast(libraries.sched_yield, ctypes.c_void_p)
     if libraries.TVMBackendParallelLaunch(nothing, None, ctypes.c_int(0)) != 0:
         raise WorkerFailure(CRASH, "could not start the threads of the runtime")
+
+
+def _start_and_confine() -> str:
+    """Start the threads and close the sandbox behind them."""
+    _start_thread_pool()
+    return sandbox.confine_loaded()
 
 
 def _open_if_possible(path: str, flags: int) -> int | None:

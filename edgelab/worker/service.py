@@ -12,6 +12,7 @@ from .blobs import BlobFolder
 from .channel import Kind
 from .compare import Tolerance
 from .failures import INFRASTRUCTURE, ControllerGone, WorkerFailure
+from .kernel_timing import measure_kernels
 from .program import ForkServer, Limits, Program, memory_reading
 from .protocol import Controller, MalformedRequest, Request, parse_request
 from .sample import read_nodes, sample
@@ -42,6 +43,7 @@ class Service:
             "pair": self._pair,
             "memory": self._memory,
             "sample": lambda request: {**sample(), "nodes": read_nodes(_paths(request))},
+            "measure_kernels": self._measure_kernels,
             "unload": self._unload,
             "shutdown": self._shutdown,
         }
@@ -155,6 +157,12 @@ class Service:
             "peak_rss_bytes": memory_reading(program.pid, "VmHWM"),
             "baseline_rss_bytes": program.baseline_rss_bytes,
         }
+
+    def _measure_kernels(self, request: Request) -> dict[str, Any]:
+        def progress(done: int, total: int) -> None:
+            self._controller.send(request.id, "progress", done=done, total=total)
+
+        return measure_kernels(request, self._server, self._blobs, self._controller.reading, progress)
 
     def _unload(self, request: Request) -> dict[str, Any]:
         name = request.text("program")
