@@ -10,7 +10,7 @@ from edgelab.store.connection import connect, exclusive
 if TYPE_CHECKING:
     from sqlite_utils import Migrations
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Number of migrations; kept in `PRAGMA user_version` so that opening a current store stays cheap."""
 
 
@@ -24,6 +24,10 @@ def _migrations() -> Migrations:
         _create_runs(db)
         _create_programs(db)
         _create_measurements(db)
+
+    @migrations(name="0002_tuning")
+    def tuning(db: Any) -> None:
+        _create_tuning(db)
 
     return migrations
 
@@ -90,6 +94,19 @@ def _create_measurements(db: Any) -> None:
     db["measurements"].create(columns, pk="id")
     db["measurements"].create_index(["task", "device"])
     db["measurements"].create_index(["run"], unique=True)
+
+
+def _create_tuning(db: Any) -> None:
+    text = ["key", "task", "profile", "target", "tvm_version", "digest"]
+    columns: dict[str, Any] = {**dict.fromkeys(text, str), "name": str, "search_class": str, "weight": int}
+    columns |= {"state": str, "error": str, "trials": int, "failed": int, "converged_at": int}
+    columns |= {"plain_latency_s": float, "tuned_latency_s": float, "trace_blob": str, "updated_s": float}
+    db["tuned_kernels"].create(columns, pk="key")
+    db["tuned_kernels"].create_index(["task", "profile"])
+    db["tuned_batches"].create(
+        {"id": int, "key": str, "seed": int, "trials": int, "records_blob": str, "created_s": float}, pk="id"
+    )
+    db["tuned_batches"].create_index(["key", "seed", "id"])
 
 
 def migrate(database: Path) -> None:

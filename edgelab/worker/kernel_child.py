@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.random  # numpy loads it late, when this process can no longer open files
 
 _PATTERN_ELEMENTS = 1 << 18
 _LONGEST_BLOCK_CALLS = 1 << 20

@@ -1,1 +1,1 @@
-"""The tuning side of a baseline: what searches schedules. All but `protocol` and `client` imports tvm: children only."""
+"""What searches schedules for the tuned baseline. All but `protocol` and `client` imports tvm: children only."""

@@ -54,6 +54,9 @@ class Search:
 
     def run(self) -> None:
         """Search until EdgeLab says stop or nothing new is found. Raises what the space's generation raises."""
+        if not self._request.max_trials:
+            self._build_finalists(self._exchange(TunerEvent(event="exhausted")).finalists)
+            return
         self._prepare()
         reply = SearchReply()
         while not reply.stop:
