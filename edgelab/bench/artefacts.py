@@ -84,4 +84,7 @@ def _digest_of(path: Path) -> str | None:
 def _key(program: KernelProgram, request: BuildRequest, params_digest: str, host: HostTarget) -> str:
     # An imported program and a candidate of the same text are lowered differently: the role counts.
     parts = [_FORMAT, program.digest, request.role, params_digest, request.target, msgspec.to_builtins(host)]
+    if request.schedules_path is not None:
+        # The file is named by its content.
+        parts.append(Path(request.schedules_path).name)
     return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()

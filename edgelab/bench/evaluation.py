@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from edgelab.bench.artefacts import Artefact, ArtefactCache
+from edgelab.bench.baseline.apply import TunedBaseline
 from edgelab.bench.device_watch import UNWATCHED, DeviceWatch
 from edgelab.bench.pairing import PairSeries, time_pairs
 from edgelab.bench.phases import Emit, PhaseClock
@@ -37,12 +38,14 @@ _UNKNOWN_MEMORY_BYTES = 4 << 30
 class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to evaluate: a task, a candidate's TVMScript (None: the task's own import), and how to time it.
 
-    `secret` is the home's; the inputs that are timed and those of the check after timing come from it.
+    `secret` is the home's; the inputs that are timed and those of the check after timing come from it. `tuned`
+    are the schedules of the baseline; None compares with the plain one.
     """
 
     task: TaskSpec
     secret: bytes
     candidate_text: str | None = None
+    tuned: TunedBaseline | None = None
     policy: TimingPolicy = TimingPolicy()
     cache: Path
     reference_limit_s: float = 300.0
@@ -163,19 +166,25 @@ class Evaluation:
             # The candidate first: it is the one that may not build.
             candidate = await self._build_one("candidate", self.progress.candidate, bundle)
             self.progress.compiled = True
-            if self.progress.candidate.digest == self.progress.baseline.digest:
+            if self._same_program():
                 baseline = candidate
             else:
                 baseline = await self._build_one("baseline", self.progress.baseline, bundle)
             step.summary = f"kernels: {len(candidate.reply.kernels)}, for {host.mcpu}"
         return candidate, baseline
 
+    def _same_program(self) -> bool:
+        """Whether candidate and baseline are one: the task's own import, compared with its plain lowering."""
+        return self._request.tuned is None and self.progress.candidate == self.progress.baseline
+
     async def _build_one(self, role: Role, program: KernelProgram, bundle: ReferenceBundle) -> Artefact:
         service = await self._services.builder()
         cache = ArtefactCache(self._request.cache / "artefacts")
         text_path = cache.request_folder() / f"{program.digest}.py"
         write_atomically(text_path, program.text.encode())
+        tuned = self._request.tuned if role == "baseline" else None
         request = BuildRequest(
+            schedules_path=None if tuned is None else str(tuned.write(cache.request_folder())),
             program_path=str(text_path),
             params_path=str(bundle.params_path),
             target=None,
@@ -245,7 +254,7 @@ class Evaluation:
 
     async def _verify_baseline(self, pair: ProgramPair, bundle: ReferenceBundle, baseline: Artefact) -> float:
         """Check the baseline, once over these services, and return the candidate's time limit in seconds."""
-        if self.progress.candidate == self.progress.baseline:
+        if self._same_program():
             return _BASELINE_LIMIT_S
         key = (baseline.reply.artefact_sha256, bundle.folder.name)
         if key not in self._services.baseline_check_s:
@@ -280,9 +289,10 @@ class Evaluation:
         if found.ok:
             return
         if role == "baseline":
+            kind = "plain" if self._request.tuned is None else "tuned"
             raise EvaluationFailure(
                 FailureClass.INFRASTRUCTURE,
-                f"The plain baseline of {self._request.task.name} is wrong for {inputs_name}: {found.message}",
+                f"The {kind} baseline of {self._request.task.name} is wrong for {inputs_name}: {found.message}",
                 detail=_difference(found),
                 advice="TVM miscompiles this task or its tolerance is too tight; it cannot be judged.",
             )

@@ -28,10 +28,10 @@ from edgelab.runs.spec import RunSpec
 )
 @click.option(
     "--baseline",
-    type=click.Choice(["plain"]),
+    type=click.Choice(["plain", "tuned"]),
     default="plain",
     show_default=True,
-    help="What to compare with.",
+    help="What to compare with; tuned needs `edgelab tune` first.",
 )
 @click.option("--detach", is_flag=True, help="Start the run, print its id and return.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as one JSON object.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 import sys
 import time
@@ -87,7 +88,7 @@ class _Build:
 
         self._begin("lower")
         bound = lowering.bind_parameters(lowering.keep_written_kernels(module), params)
-        lowered = backend.lower(bound, target)
+        lowered = self._scheduled(backend.lower(bound, target))
         self._begin("build")
         executable = backend.build(lowered, target)
         if request.source_path is not None:
@@ -123,6 +124,14 @@ class _Build:
         checks.check_inputs_untouched(module)
         check_reads_follow_writes(module)
         return module
+
+    def _scheduled(self, lowered: tvm.IRModule) -> tvm.IRModule:
+        if self.request.schedules_path is None:
+            return lowered
+        # What tuning needs of TVM is imported by the builds that need it alone.
+        from edgelab.kernel.tuning.apply import scheduled
+
+        return scheduled(lowered, json.loads(Path(self.request.schedules_path).read_bytes()))
 
     def _begin(self, phase: str) -> None:
         self._end()

@@ -86,16 +86,15 @@ def least_relative(rounds: Sequence[Sequence[float | None]]) -> tuple[int, float
     which cancels drift that a round shares; what counts is the median over the rounds. Candidates that failed
     in a round are out. None if candidate 0 failed.
     """
-    if not rounds or any(row[0] is None for row in rounds):
+    first = [row[0] for row in rounds if row[0] is not None]
+    if not rounds or len(first) < len(rounds):
         return None
     best: tuple[int, float] | None = None
     for candidate in range(len(rounds[0])):
-        ratios = [
-            row[candidate] / row[0] for row in rounds if row[candidate] is not None and row[0] is not None
-        ]
-        if len(ratios) < len(rounds):
+        latencies = [latency for row in rounds if (latency := row[candidate]) is not None]
+        if len(latencies) < len(rounds):
             continue
-        relative = statistics.median(ratios)
+        relative = statistics.median([latency / base for latency, base in zip(latencies, first, strict=True)])
         if best is None or relative < best[1]:
             best = (candidate, relative)
     return best

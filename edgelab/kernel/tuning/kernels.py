@@ -19,9 +19,10 @@ _SCHEDULED = "tirx.is_scheduled"
 
 def alone(kernel: PrimFunc) -> IRModule:
     """A module with the kernel as its only function, `main`, without what its program called it."""
+    bare: tvm.ir.BaseFunc = kernel
     for name in _DROPPED:
-        kernel = kernel.without_attr(name)
-    return IRModule({"main": kernel.with_attr("global_symbol", "main").with_attr("tirx.noalias", True)})
+        bare = bare.without_attr(name)
+    return IRModule({"main": bare.with_attr("global_symbol", "main").with_attr("tirx.noalias", True)})
 
 
 def digest(module: IRModule) -> str:

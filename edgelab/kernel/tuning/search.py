@@ -42,7 +42,7 @@ class Search:
         self._request = request
         self._exchange = exchange
         self._target = tvm.target.Target(request.target)
-        self._module = tvm.ir.load_json(Path(request.kernel.module_path).read_text())
+        self._module: Any = tvm.ir.load_json(Path(request.kernel.module_path).read_text())
         self._builder = ForkBuilder(
             lambda module, library: compile_kernel(module, self._target, library),
             Path(request.folder),
@@ -74,8 +74,8 @@ class Search:
         # The cost model draws from numpy's global generator until it has enough samples.
         np.random.seed(request.seed)
         self._database = MemoryDatabase()
-        self._model = XGBModel(config=XGBConfig(seed=request.seed), num_tuning_cores=request.workers)
-        self._context = meta_schedule.TuneContext(
+        self._model: Any = XGBModel(config=XGBConfig(seed=request.seed), num_tuning_cores=request.workers)
+        self._context: Any = meta_schedule.TuneContext(
             self._module,
             target=self._target,
             space_generator="post-order-apply",
@@ -108,8 +108,9 @@ class Search:
         self._learn(candidates, results)
 
     def _candidate(self, trace: str) -> Any:
+        schedule: Any = self._schedule(trace)
         return meta_schedule.database.TuningRecord(
-            self._schedule(trace).trace, self._workload, [_FAILED_S], self._target
+            schedule.trace, self._workload, [_FAILED_S], self._target
         ).as_measure_candidate()
 
     def _schedule(self, trace: str) -> Schedule:
