@@ -68,6 +68,7 @@ class KernelTuning:
         self._searches: list[list[TuningRecord]] = []
         self._seeds: list[int] = []
         self._finalists: tuple[str, ...] = ()
+        self._exhausted = False
 
     async def run(self, tuner: Tuner, measuring: KernelMeasuring) -> TunedKernel:
         """Search, choose and store. Raises EvaluationFailure (infrastructure) with everything measured kept."""
@@ -110,13 +111,13 @@ class KernelTuning:
         current = self._searches[-1]
         records_path = self._folder / f"records-{len(self._searches)}.jsonl"
         records_path.write_bytes(_lines(current))
-        goes_on = self._decision() == "go_on"
+        left = self._budget - sum(map(len, self._searches)) if self._decision() == "go_on" else 0
         batches = len(current) // self._settings.trials_per_batch
         request = SearchRequest(
             kernel=self._kernel,
             target=self._settings.target,
             seed=(self._seeds[-1] + _SEED_STEP * batches) % _LARGEST_SEED or 1,
-            max_trials=self._budget if goes_on else 0,
+            max_trials=left,
             trials_per_batch=self._settings.trials_per_batch,
             records_path=str(records_path) if current else None,
             folder=str(self._folder),
@@ -138,6 +139,7 @@ class KernelTuning:
             await self._choose(event.bundle, measuring)
             return SearchReply(stop=True)
         # The search found nothing new: what comes next is what would come after it converged.
+        self._exhausted |= len(self._searches) == 1 and bool(self._searches[0])
         spent = sum(map(len, self._searches)) >= self._budget
         restarted = len(self._searches) > self._settings.rule.restarts
         return self._reply("stop" if spent or restarted else "restart", ())
@@ -219,7 +221,9 @@ class KernelTuning:
             self._row,
             trials=len(records),
             failed=sum(record.latency_s is None for record in records),
-            converged_at=self._settings.rule.converged_at(_latencies(self._searches[0])),
+            converged_at=self._settings.rule.converged_at(
+                _latencies(self._searches[0]), exhausted=self._exhausted
+            ),
         )
 
     def _decision(self) -> Decision:

@@ -33,14 +33,17 @@ def _least(best: float | None, latency: float) -> float:
 
 
 def converged_at(
-    latencies_s: Sequence[float | None], *, eps: float = EPS, window: int = WINDOW
+    latencies_s: Sequence[float | None], *, eps: float = EPS, window: int = WINDOW, exhausted: bool = False
 ) -> int | None:
     """Return T_conv, counted in trials from 1; None if the trials do not show it yet.
 
     It is the least t with best(t + window) > (1 - eps) * best(t), where best(t) is the least latency of the first t
-    trials. Trials before the first success do not count as converged.
+    trials. Trials before the first success do not count as converged. A search that is `exhausted` found nothing
+    new to try: no further trial would have been better.
     """
     best = best_so_far(latencies_s)
+    if exhausted:
+        best += best[-1:] * window
     for trial in range(1, len(best) - window + 1):
         now, later = best[trial - 1], best[trial + window - 1]
         if now is not None and later is not None and later > (1 - eps) * now:
@@ -74,9 +77,9 @@ class StopRule(msgspec.Struct, frozen=True, kw_only=True):
             return "go_on"
         return "restart" if len(searches) <= self.restarts else "stop"
 
-    def converged_at(self, latencies_s: Sequence[float | None]) -> int | None:
+    def converged_at(self, latencies_s: Sequence[float | None], *, exhausted: bool = False) -> int | None:
         """T_conv of one search under this rule."""
-        return converged_at(latencies_s, eps=self.eps, window=self.window)
+        return converged_at(latencies_s, eps=self.eps, window=self.window, exhausted=exhausted)
 
 
 def least_relative(rounds: Sequence[Sequence[float | None]]) -> tuple[int, float] | None:

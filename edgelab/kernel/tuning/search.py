@@ -88,7 +88,11 @@ class Search:
         self._recall()
         spaces = self._context.generate_design_space()
         self._context.pre_tuning(
-            request.max_trials, request.trials_per_batch, spaces, self._database, self._model
+            request.max_trials,
+            min(request.trials_per_batch, request.max_trials),
+            spaces,
+            self._database,
+            self._model,
         )
 
     def _recall(self) -> None:
