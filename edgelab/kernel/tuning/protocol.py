@@ -96,7 +96,11 @@ class TuningRecord(msgspec.Struct, frozen=True):
 
 
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Search schedules of one kernel. `records_path` has what earlier searches of it measured (JSON lines)."""
+    """Search schedules of one kernel. `records_path` has what earlier searches of it measured (JSON lines).
+
+    `population` is how many schedules the evolution keeps. One seed makes one sequence of candidates where there
+    is one worker; several draw from it in whatever order they come.
+    """
 
     kernel: ExtractedKernel
     target: dict[str, Any]
@@ -106,6 +110,7 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     records_path: str | None
     folder: str
     workers: int
+    population: int = 512
     build_limit_s: float
     memory_limit_bytes: int
 

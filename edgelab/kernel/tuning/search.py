@@ -22,6 +22,7 @@ from tvm.s_tir.meta_schedule.cost_model import XGBModel
 from tvm.s_tir.meta_schedule.cost_model.xgb_model import XGBConfig
 from tvm.s_tir.meta_schedule.database import MemoryDatabase
 from tvm.s_tir.meta_schedule.runner import RunnerResult
+from tvm.s_tir.meta_schedule.search_strategy import EvolutionarySearch
 from tvm.s_tir.schedule import Trace
 
 from edgelab.kernel.tuning.builder import ForkBuilder
@@ -79,7 +80,7 @@ class Search:
             self._module,
             target=self._target,
             space_generator="post-order-apply",
-            search_strategy="evolutionary",
+            search_strategy=EvolutionarySearch(population_size=request.population),
             task_name=request.kernel.name,
             rand_state=request.seed,
             num_threads=request.workers,

@@ -51,7 +51,9 @@ Latency = Callable[[str], float | None]
 class ScriptedTuner:
     """Offers the traces `<seed>.<n>` in batches; ends when `offers` are used up, if that is said."""
 
-    def __init__(self, folder: Path, *, offers: int = 10**6, fails: Exception | None = None, after: int = 0) -> None:
+    def __init__(
+        self, folder: Path, *, offers: int = 10**6, fails: Exception | None = None, after: int = 0
+    ) -> None:
         self.folder = folder
         self.requests: list[SearchRequest] = []
         self.finalists: tuple[str, ...] = ()
