@@ -98,7 +98,8 @@ class TuningRecord(msgspec.Struct, frozen=True):
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Search schedules of one kernel. `records_path` has what earlier searches of it measured (JSON lines).
 
-    `population` is how many schedules the evolution keeps. One seed makes one sequence of candidates where there
+    `population` is how many schedules the evolution keeps; TVM's default is 512, but a batch takes 64 of them, and
+    their features are most of what a batch costs to find. One seed makes one sequence of candidates where there
     is one worker; several draw from it in whatever order they come.
     """
 
@@ -110,7 +111,7 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
     records_path: str | None
     folder: str
     workers: int
-    population: int = 512
+    population: int = 256
     build_limit_s: float
     memory_limit_bytes: int
 

@@ -75,7 +75,8 @@ class Search:
         # The cost model draws from numpy's global generator until it has enough samples.
         np.random.seed(request.seed)
         self._database = MemoryDatabase()
-        self._model: Any = XGBModel(config=XGBConfig(seed=request.seed), num_tuning_cores=request.workers)
+        # One thread: on so few samples several only wait for each other, which took eight times the CPU time.
+        self._model: Any = XGBModel(config=XGBConfig(seed=request.seed), num_tuning_cores=1)
         self._context: Any = meta_schedule.TuneContext(
             self._module,
             target=self._target,

@@ -88,6 +88,14 @@ class ScriptedTuner:
         return Bundle(str(path), tuple((0, 1) for _ in traces), ("",) * len(traces))
 
 
+def traces_in(bundle: Bundle) -> list[str]:
+    return Path(bundle.path).read_text().split("\n")
+
+
+def records_in(request: SearchRequest) -> int:
+    return Path(request.records_path or "").read_bytes().count(b"\n")
+
+
 class ScriptedDevice:
     """Measures a trace as `latency` says; the default schedule (an empty trace) takes `PLAIN_S`."""
 
@@ -103,7 +111,7 @@ class ScriptedDevice:
                 raise EvaluationFailure(FailureClass.INFRASTRUCTURE, "the link broke")
             self._left -= 1
         found = []
-        for trace in Path(bundle.path).read_text().split("\n"):
+        for trace in traces_in(bundle):
             latency = PLAIN_S if not trace else self._latency(trace)
             found.append(Measurement(error="it crashed") if latency is None else Measurement((latency,) * 3))
         return found
@@ -235,7 +243,7 @@ async def test_a_broken_link_keeps_what_was_measured_and_resume_goes_on(bench, t
     (request,) = tuner.requests
     assert request.max_trials == 8
     assert request.seed not in (5, 6)
-    assert Path(request.records_path or "").read_bytes().count(b"\n") == 8
+    assert records_in(request) == 8
     assert (tuned.state, tuned.trials) == ("tuned", 16)
 
 

@@ -21,6 +21,7 @@ from edgelab.kernel.adapters import adapter
 from edgelab.kernel.tuning.apply import scheduled
 from edgelab.kernel.tuning.client import SearchFailed, Tuner
 from edgelab.kernel.tuning.protocol import (
+    Bundle,
     Extracted,
     ExtractRequest,
     Measurement,
@@ -83,6 +84,11 @@ def request(extracted: Extracted, folder: Path, **changes) -> SearchRequest:
     return msgspec.structs.replace(wanted, **changes)
 
 
+def all_are_libraries(bundle: Bundle) -> bool:
+    content = Path(bundle.path).read_bytes()
+    return all(place is not None and content[place[0] :][:4] == b"\x7fELF" for place in bundle.places)
+
+
 class Answers:
     """Says that every candidate takes 1 ms; stops after `batches` batches and asks for the first finalist."""
 
@@ -118,10 +124,7 @@ async def test_a_search_sends_built_candidates_and_then_its_finalists(tuner, ext
     for event in answers.events:
         assert event.bundle is not None
         assert event.bundle.errors == ("",) * len(event.traces)
-        content = Path(event.bundle.path).read_bytes()
-        assert all(
-            place is not None and content[place[0] :][:4] == b"\x7fELF" for place in event.bundle.places
-        )
+        assert all_are_libraries(event.bundle)
 
 
 async def test_one_seed_makes_one_sequence_of_candidates(tuner, extracted, tmp_path):
