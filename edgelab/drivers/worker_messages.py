@@ -106,7 +106,7 @@ class KernelPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How to time plain kernels: `blocks` blocks of about `block_s` seconds each, on inputs from `seed`.
 
     A kernel whose first warm call takes `single_s` or longer is not called again. `time_s` is the limit for
-    loading and timing one kernel.
+    loading and timing one kernel. With `forget` the artefacts are deleted from the device afterwards.
     """
 
     seed: int
@@ -116,6 +116,7 @@ class KernelPlan(msgspec.Struct, frozen=True, kw_only=True):
     time_s: float
     memory_bytes: int
     threads: int
+    forget: bool = False
 
 
 class MemoryReading(msgspec.Struct, frozen=True):

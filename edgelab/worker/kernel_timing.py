@@ -30,7 +30,8 @@ def measure_kernels(
 
     The request names `artefacts`, a blob that holds the libraries one after the other, `places`
     ([[offset, size]]), `function`, `tensors` ([[shape, dtype]]), `seed`, `block_s`, `blocks`, `single_s`,
-    `time_s` (for loading and timing one kernel), `memory_bytes` and `threads`. The answer has one entry a
+    `time_s` (for loading and timing one kernel), `memory_bytes` and `threads`; with `forget` the blob is deleted
+    afterwards, since a search would fill the device with them. The answer has one entry a
     place: {latencies_s, calls} or {class, message}. Raises MalformedRequest, and WorkerFailure for the blob.
     """
     places, job, limits = _places(request), _job(request), _limits(request)
@@ -45,6 +46,8 @@ def measure_kernels(
             progress(number + 1, len(places))
     finally:
         os.close(blob_fd)
+    if request.fields.get("forget") is True:
+        blobs.forget(request.text("artefacts"))
     return {"kernels": results}
 
 

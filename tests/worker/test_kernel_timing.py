@@ -128,3 +128,10 @@ def test_a_malformed_request_is_refused_and_the_next_one_served(shared_worker, l
 def test_a_blob_that_is_not_there_is_an_error_of_the_request(shared_worker, libraries):
     refused = measure(shared_worker, libraries, "fast", artefacts="0" * 64)
     assert (refused["event"], refused["class"]) == ("error", "infrastructure")
+
+
+def test_a_bundle_stays_until_it_is_said_to_be_done_with(shared_worker, libraries):
+    measure(shared_worker, libraries, "fast", "slow")
+    before = set(shared_worker.blobs.iterdir())
+    measure(shared_worker, libraries, "fast", "slow", forget=True)
+    assert len(before - set(shared_worker.blobs.iterdir())) == 1

@@ -148,7 +148,8 @@ class KernelTuning:
         self, event: TunerEvent, bundle: Bundle, measuring: KernelMeasuring
     ) -> tuple[TuningRecord, ...]:
         began_s = time.monotonic()
-        measured = await measuring.measure(bundle, self._kernel.tensors, TRIAL.against(self._best_s()))
+        effort = TRIAL.against(self._best_s())
+        measured = await measuring.measure(bundle, self._kernel.tensors, effort, last=True)
         await asyncio.to_thread(Path(bundle.path).unlink, missing_ok=True)
         records = tuple(
             TuningRecord(trace, found.run_s, found.error)
@@ -192,8 +193,11 @@ class KernelTuning:
             self._kept(state="failed", error=self._last_error())
             return
         rounds = []
-        for number in range(self._settings.rule.rounds):
-            found = await measuring.measure(bundle, self._kernel.tensors, CLOSE, backwards=number % 2 == 1)
+        count = self._settings.rule.rounds
+        for number in range(count):
+            found = await measuring.measure(
+                bundle, self._kernel.tensors, CLOSE, backwards=number % 2 == 1, last=number == count - 1
+            )
             rounds.append([TuningRecord("", one.run_s).latency_s for one in found])
         best = least_relative(rounds)
         if best is None:

@@ -47,30 +47,44 @@ class KernelMeasuring:
         self._watch = watch
 
     async def measure(
-        self, bundle: Bundle, tensors: Sequence[KernelTensor], effort: Effort, *, backwards: bool = False
+        self,
+        bundle: Bundle,
+        tensors: Sequence[KernelTensor],
+        effort: Effort,
+        *,
+        backwards: bool = False,
+        last: bool = False,
     ) -> list[Measurement]:
-        """Seconds of every kernel of the bundle, in its order; `backwards` times them from the last to the first.
+        """Seconds of every kernel of the bundle, in its order.
+
+        `backwards` times them from the last to the first; `last` says that the bundle is not measured again, so
+        that the device forgets it.
 
         A worker that dies is replaced and the bundle is measured anew. Raises EvaluationFailure
         (infrastructure) when that does not help, and ClocksLost when the device is not as it was.
         """
         present = [index for index, place in enumerate(bundle.places) if place is not None]
         order = present[::-1] if backwards else present
-        timed = await self._timed(bundle, order, tensors, effort) if order else ()
+        timed = await self._timed(bundle, order, tensors, effort, last) if order else ()
         found = [Measurement(error=error) for error in bundle.errors]
         for index, kernel in zip(order, timed, strict=True):
             found[index] = _measurement(kernel)
         return found
 
     async def _timed(
-        self, bundle: Bundle, order: Sequence[int], tensors: Sequence[KernelTensor], effort: Effort
+        self,
+        bundle: Bundle,
+        order: Sequence[int],
+        tensors: Sequence[KernelTensor],
+        effort: Effort,
+        last: bool,
     ) -> Sequence[TimedKernel]:
         digest = await self._services.transport.put(Path(bundle.path))
         places = [place for index in order if (place := bundle.places[index]) is not None]
         for left in reversed(range(_ATTEMPTS)):
             worker = await self._services.worker()
             try:
-                plan = await self._plan(effort)
+                plan = await self._plan(effort, last)
                 shapes = [(tensor.shape, tensor.dtype) for tensor in tensors]
                 timed = await worker.measure_kernels(digest, places, "main", shapes, plan)
                 self._watch.confirm(await worker.sample(self._watch.nodes))
@@ -82,7 +96,7 @@ class KernelMeasuring:
                 return timed.kernels
         raise AssertionError("unreachable: the last attempt returns or raises")
 
-    async def _plan(self, effort: Effort) -> KernelPlan:
+    async def _plan(self, effort: Effort, last: bool) -> KernelPlan:
         worker = await self._services.worker()
         hello = await worker.hello()
         available = (await worker.sample()).memory_available_bytes
@@ -94,6 +108,7 @@ class KernelMeasuring:
             time_s=_KERNEL_LIMIT_S,
             memory_bytes=int(_MEMORY_SHARE * available) if available else _UNKNOWN_MEMORY_BYTES,
             threads=hello.cpu_count or 1,
+            forget=last,
         )
 
 

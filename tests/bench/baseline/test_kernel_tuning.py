@@ -104,7 +104,9 @@ class ScriptedDevice:
         self._left = fails_after
         self.batches = 0
 
-    async def measure(self, bundle: Bundle, tensors, effort, *, backwards: bool = False) -> list[Measurement]:
+    async def measure(
+        self, bundle: Bundle, tensors, effort, *, backwards: bool = False, last: bool = False
+    ) -> list[Measurement]:
         self.batches += 1
         if self._left is not None:
             if not self._left:
