@@ -239,8 +239,13 @@ class EdgeLabApp(App[None]):
 
     def _paint(self, snapshot: RunSnapshot) -> None:
         self.paint_brief()
-        if isinstance(self.screen, EdgeScreen):
-            self.screen.show_snapshot(snapshot)
+        if (screen := self._shown_screen()) is not None:
+            screen.show_snapshot(snapshot)
+
+    def _shown_screen(self) -> EdgeScreen | None:
+        """The screen on show, None while there is none that can be painted; each catches up when it arrives."""
+        screen = self.screen if self.is_running else None
+        return screen if isinstance(screen, EdgeScreen) and screen.can_paint else None
 
     def paint_brief(self) -> None:
         """Show the watched run, or nothing, in the navigation line."""
@@ -253,8 +258,8 @@ class EdgeLabApp(App[None]):
         line = _PAUSED if self.paused else line
         if line != self.brief:
             self.brief = line
-            if isinstance(self.screen, EdgeScreen):
-                self.screen.show_brief(line)
+            if (screen := self._shown_screen()) is not None:
+                screen.show_brief(line)
 
     def _announce(self, before: RunSnapshot | None, now: RunSnapshot) -> None:
         """Say the end of a run to someone who looks at another screen."""
@@ -281,8 +286,8 @@ class EdgeLabApp(App[None]):
 
     def _say(self, text: str) -> None:
         self.trouble = text
-        if isinstance(self.screen, EdgeScreen):
-            self.screen.say(text, about="follow")
+        if (screen := self._shown_screen()) is not None:
+            screen.say(text, about="follow")
 
     # Starting, stopping, resuming
 

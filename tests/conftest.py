@@ -7,6 +7,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long one case takes says more about the machine's other work than about the code.
+settings.register_profile("edgelab", deadline=None)
+settings.load_profile("edgelab")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -108,6 +108,27 @@ async def test_the_detail_follows_the_cursor_and_copies_its_source(tmp_path: Pat
         assert app.clipboard.startswith('"""Pointwise')
 
 
+@pytest.mark.parametrize("mode", ["lab", "tasks", "runner", "leka", "results"])
+async def test_what_arrives_before_a_screen_is_made_or_while_the_app_ends_does_no_harm(
+    tmp_path: Path, mode: str
+) -> None:
+    app = app_over(tmp_path, ui_data.running())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.snapshot is not None)
+        snapshot = app.snapshot
+        assert snapshot is not None
+        made = app.switch_mode(mode)
+        screen = app.screen
+        assert isinstance(screen, EdgeScreen)
+        app._paint(snapshot)
+        screen.say("The disk is full.")
+        await made
+        await until(pilot, lambda: shows(app, "The disk is full."))
+    app._paint(snapshot)
+    app._say("Too late.")
+    screen.say("Too late.")
+
+
 async def test_stopping_asks_first(tmp_path: Path) -> None:
     app = app_over(tmp_path, ui_data.running())
     async with app.run_test(size=(80, 24)) as pilot:

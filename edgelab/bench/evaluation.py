@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from edgelab.bench.artefacts import Artefact, ArtefactCache
 from edgelab.bench.baseline.apply import TunedBaseline
 from edgelab.bench.device_watch import UNWATCHED, DeviceWatch
+from edgelab.bench.execution_place import execution_device
 from edgelab.bench.pairing import PairSeries, time_pairs
 from edgelab.bench.phases import Emit, PhaseClock
 from edgelab.bench.program_pair import ProgramPair
@@ -38,8 +40,9 @@ _UNKNOWN_MEMORY_BYTES = 4 << 30
 class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to evaluate: a task, a candidate's TVMScript (None: the task's own import), and how to time it.
 
-    `secret` is the home's; the inputs that are timed and those of the check after timing come from it. `tuned`
-    are the schedules of the baseline; None compares with the plain one.
+    `secret` is the home's; the inputs that are timed and those of the check after timing come from it.
+    `backend` names the adapter, `target` is its target (None: this machine's CPU). `tuned` are the schedules of
+    the baseline; None compares with the plain one.
     """
 
     task: TaskSpec
@@ -47,6 +50,8 @@ class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
     candidate_text: str | None = None
     tuned: TunedBaseline | None = None
     policy: TimingPolicy = TimingPolicy()
+    backend: str = "llvm"
+    target: dict[str, Any] | None = None
     cache: Path
     reference_limit_s: float = 300.0
     build_limit_s: float = 180.0
@@ -161,7 +166,7 @@ class Evaluation:
         with self.clock.step("build") as step:
             service = await self._services.builder()
             host = await service.host()
-            self.progress.target = msgspec.json.encode(host.target).decode()
+            self.progress.target = msgspec.json.encode(self._request.target or host.target).decode()
             self.progress.tvm_version = host.tvm_version
             # The candidate first: it is the one that may not build.
             candidate = await self._build_one("candidate", self.progress.candidate, bundle)
@@ -170,7 +175,7 @@ class Evaluation:
                 baseline = candidate
             else:
                 baseline = await self._build_one("baseline", self.progress.baseline, bundle)
-            step.summary = f"kernels: {len(candidate.reply.kernels)}, for {host.mcpu}"
+            step.summary = f"kernels: {len(candidate.reply.kernels)}, for {_named(candidate.reply.target)}"
         return candidate, baseline
 
     def _same_program(self) -> bool:
@@ -187,7 +192,7 @@ class Evaluation:
             schedules_path=None if tuned is None else str(tuned.write(cache.request_folder())),
             program_path=str(text_path),
             params_path=str(bundle.params_path),
-            target=None,
+            target=self._request.target,
             out_folder=str(cache.request_folder()),
             role="baseline" if program.origin is ProgramOrigin.IMPORT else "candidate",
             time_limit_s=self._request.build_limit_s,
@@ -202,7 +207,11 @@ class Evaluation:
             cost_s = reply.phase_s.get("lower", 0.0)
             self._emit(
                 Lowered(
-                    role=role, adapter="llvm", program=program.digest, kernels=reply.kernels, cost_s=cost_s
+                    role=role,
+                    adapter=self._request.backend,
+                    program=program.digest,
+                    kernels=reply.kernels,
+                    cost_s=cost_s,
                 )
             )
         self._emit(
@@ -229,7 +238,8 @@ class Evaluation:
                 "candidate": await transport.put(candidate.path),
                 "baseline": await transport.put(baseline.path),
             }
-            pair = ProgramPair(worker, self._request.task.name, artefacts, limits)
+            device = await execution_device(self._request.backend, transport, self._request.cache)
+            pair = ProgramPair(worker, self._request.task.name, artefacts, limits, device)
             try:
                 await pair.load("candidate")
             except EvaluationFailure as failure:
@@ -322,7 +332,14 @@ class Evaluation:
             step.summary = "outputs still right after timing"
 
 
+def _named(target: dict[str, Any]) -> str:
+    """Return a target by the part that says most: an architecture, a processor, a kind."""
+    return str(target.get("arch") or target.get("mcpu") or target.get("device") or target.get("kind"))
+
+
 def _above_baseline(memory: MemoryReading) -> int | None:
+    if memory.device_bytes is not None:
+        return memory.device_bytes
     if memory.peak_rss_bytes is None or memory.baseline_rss_bytes is None:
         return None
     return max(0, memory.peak_rss_bytes - memory.baseline_rss_bytes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from edgelab.drivers.worker_client import ProgramFailure, WorkerClient
-from edgelab.drivers.worker_messages import Limits
+from edgelab.drivers.worker_messages import ExecutionDevice, Limits
 from edgelab.errors import EvaluationFailure, FailureClass
 from edgelab.events import Role
 
@@ -15,19 +15,27 @@ _ROLES: tuple[Role, Role] = ("candidate", "baseline")
 class ProgramPair:
     """The two programs of one evaluation, each in a child of its own.
 
-    `artefacts` are blob hashes on the device by role. Children that are timed must not differ in what they
-    did before, so they are loaded anew for it, both in the same way.
+    `artefacts` are blob hashes on the device by role; both run on `device` there. Children that are timed must
+    not differ in what they did before, so they are loaded anew for it, both in the same way.
     """
 
-    def __init__(self, worker: WorkerClient, task: str, artefacts: dict[Role, str], limits: Limits) -> None:
+    def __init__(
+        self,
+        worker: WorkerClient,
+        task: str,
+        artefacts: dict[Role, str],
+        limits: Limits,
+        device: ExecutionDevice,
+    ) -> None:
         self.worker = worker
         self._task = task
         self._artefacts = artefacts
         self._limits = limits
+        self._device = device
 
     async def load(self, role: Role) -> None:
         """Load one of the two, in place of its child of before."""
-        await self.worker.load(role, self._artefacts[role], self._limits)
+        await self.worker.load(role, self._artefacts[role], self._limits, self._device)
 
     async def load_for_timing(self, number: int, inputs: str) -> None:
         """Load both anew for timing session `number`, with the inputs (blob hash) that are timed."""

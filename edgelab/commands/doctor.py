@@ -14,6 +14,7 @@ import msgspec
 
 from edgelab.commands.context import Session, pass_session, reporting
 from edgelab.errors import ExitCode
+from edgelab.kernel.opencl import presence
 
 TVM_FFI_PIN = "0.1.14.post1"
 
@@ -36,9 +37,7 @@ def _package(name: str) -> str | None:
 
 
 def _opencl() -> str | None:
-    folder = Path(os.environ.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors"))
-    drivers = sorted(path.name for path in folder.glob("*.icd")) if folder.is_dir() else []
-    return ", ".join(drivers) or None
+    return ", ".join(presence.drivers()) if presence.missing() is None else None
 
 
 def _nvidia() -> str | None:
@@ -61,8 +60,11 @@ _PARTS: tuple[tuple[str, Callable[[], str | None], bool, str, str], ...] = (
     ("apache-tvm", lambda: _package("apache-tvm"), True, "building programs", "pip install apache-tvm==0.27.0.post1"),
     ("apache-tvm-ffi pin", _ffi, True, "tuning (others segfault)", f"pip install apache-tvm-ffi=={TVM_FFI_PIN}"),
     ("C compiler", _compiler, True, "linking compiled programs", "apt-get install gcc"),
-    ("OpenCL driver", _opencl, False, "OpenCL, once this version has an adapter for it", ""),
-    ("NVIDIA device", _nvidia, False, "CUDA, once this version has an adapter for it", ""),
+    ("OpenCL", _opencl, False, "programs for opencl", "apt-get install g++ ocl-icd-libopencl1 pocl-opencl-icd"),
+    ("NVIDIA device", _nvidia, False, "running programs for cuda here", ""),
+    ("nvcc", lambda: shutil.which("nvcc"), False, "building programs for cuda", "install the CUDA toolkit"),
+    ("aarch64 linker", lambda: shutil.which("aarch64-linux-gnu-gcc"), False, "programs for ARM boards",
+     "apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
     ("OpenSSH server", lambda: shutil.which("sshd", path="/usr/sbin:/usr/bin"), False,
      "the device tests against a real SSH server", "apt-get install openssh-server"),
 )  # fmt: skip
@@ -98,12 +100,19 @@ def _data_folder(root: Path) -> Part:
 
 
 def _backends(ready: bool) -> dict[str, dict[str, object]]:
-    """Return for each backend whether programs for it can be judged on this machine by this version."""
+    """Return for each backend whether programs for it can be built and judged on this machine."""
+    lacking = [
+        name for name, found in (("nvcc", shutil.which("nvcc")), ("an NVIDIA GPU", _nvidia())) if not found
+    ]
     return {
         "llvm": {"ready": ready, "device": "local"},
-        "cuda": {"ready": False, "reason": "this version has no CUDA adapter", "device_seen": _nvidia()},
-        "opencl": {"ready": False, "reason": "this version has no OpenCL adapter", "driver_seen": _opencl()},
+        "cuda": _backend(ready, f"this machine lacks {' and '.join(lacking)}" if lacking else None),
+        "opencl": _backend(ready, presence.missing() and f"this machine lacks {presence.missing()}"),
     }
+
+
+def _backend(ready: bool, reason: str | None) -> dict[str, object]:
+    return {"ready": ready and reason is None, **({"reason": reason} if reason else {"device": "local"})}
 
 
 def _line(part: Part) -> str:

@@ -33,6 +33,11 @@ from edgelab.runs.spec import RunSpec
     show_default=True,
     help="What to compare with; tuned needs `edgelab tune` first.",
 )
+@click.option(
+    "--backend",
+    type=click.Choice(["llvm", "cuda", "opencl"]),
+    help="What to build for (default: the device's own backend).",
+)
 @click.option("--detach", is_flag=True, help="Start the run, print its id and return.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as one JSON object.")
 @pass_session
@@ -42,6 +47,7 @@ def run(
     device: str,
     candidate: Path | None,
     baseline: str,
+    backend: str | None,
     detach: bool,
     as_json: bool,
 ) -> None:
@@ -57,7 +63,7 @@ def run(
             task=str(spec.path) if spec.level == 0 else spec.name,
             device=found.name,
             entry=found,
-            backend=found.backend,
+            backend=backend or found.backend,
             simulated=found.simulated,
             candidate_text=read_candidate(candidate) if candidate else None,
             candidate_path=str(candidate.absolute()) if candidate else "",

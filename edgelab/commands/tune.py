@@ -6,6 +6,7 @@ import asyncio
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -50,6 +51,11 @@ class Trials(click.ParamType):
 @click.command()
 @click.argument("tasks", nargs=-1, metavar="TASK...")
 @click.option("--device", default="local", show_default=True, help="A device of the lab.")
+@click.option(
+    "--backend",
+    type=click.Choice(["llvm", "cuda", "opencl"]),
+    help="What to tune for (default: the device's own backend).",
+)
 @click.option("--trials", type=Trials(), default="auto", show_default=True, help="Budget of every kernel.")
 @click.option(
     "--seed", type=click.IntRange(1, 2**31 - 1), default=1, show_default=True, help="Of the first search."
@@ -62,6 +68,7 @@ def tune(
     session: Session,
     tasks: tuple[str, ...],
     device: str,
+    backend: str | None,
     trials: int | str,
     seed: int,
     resume: bool,
@@ -79,12 +86,12 @@ def tune(
         catalogue = Catalogue.load(catalogue_root())
         specs = [resolve(task, catalogue) for task in tasks or CALIBRATION_TASKS]
         found = inventory.find(device, inventory.lab_devices(session.lab))
-        _prepare(session.home, found)
+        target = _prepare(session.home, found, backend or found.backend)
         table = _table(session.home)
         rule = StopRule(restarts=0) if calibrate else StopRule()
         budget = _CALIBRATION_TRIALS if calibrate and trials == "auto" else trials
         requests = [
-            _request(spec, found, session.home, table, rule, budget, seed=seed, resume=resume)
+            _request(spec, found, session.home, table, rule, budget, seed=seed, resume=resume, target=target)
             for spec in specs
         ]
         tuned = _run(session.home, found, requests, as_json)
@@ -94,10 +101,16 @@ def tune(
             click.echo(_object(found, tuned, table if calibrate else None))
 
 
-def _prepare(home: Home, device: Device) -> None:
-    from edgelab.runs.launch import check_buildable
+def _prepare(home: Home, device: Device, backend: str) -> dict[str, Any] | None:
+    """Make the home and return the target that programs for the device are built for."""
+    from edgelab.runs.build_target import build_target
 
-    check_buildable(device)
+    if backend != "llvm":
+        raise NotReadyError(
+            f"{device.name} needs schedules for {backend}, which cannot be searched yet.",
+            advice="Tune it for its processor with --backend llvm, or compare with --baseline plain.",
+        )
+    target = build_target(device, backend)
     try:
         home.ensure()
     except OSError as error:
@@ -105,6 +118,7 @@ def _prepare(home: Home, device: Device) -> None:
             f"The data folder {home.root} cannot be written: {error.strerror}.",
             advice="Choose another folder with --home.",
         ) from error
+    return target
 
 
 def _own_table(home: Home) -> Path:
@@ -127,6 +141,7 @@ def _request(
     *,
     seed: int,
     resume: bool,
+    target: dict[str, Any] | None,
 ) -> TuneRequest:
     from edgelab.runs.tuning import profile_key
 
@@ -134,7 +149,7 @@ def _request(
         task=spec,
         device=device.name,
         profile=profile_key(device),
-        backend=device.backend,
+        target=target,
         cache=home.cache,
         seed=seed,
         trials=trials if isinstance(trials, int) else None,
@@ -185,7 +200,7 @@ def _calibrated(
 ) -> BudgetTable:
     from edgelab.bench.baseline.budget import table_of
 
-    found, left_out = calibrations_of(device.backend, tuned)
+    found, left_out = calibrations_of("llvm", tuned)
     for kernel in left_out:
         click.echo(
             f"{kernel.task}: {kernel.name} did not converge in {kernel.trials} trials; it is left out.",

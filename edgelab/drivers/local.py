@@ -220,9 +220,11 @@ class LocalWorker:
         return f"exit {code}", self._tail()
 
     async def close(self) -> None:
-        """See `WorkerConnection.close`."""
-        self.writer.close()
-        await end_group(self._process)
+        """See `WorkerConnection.close`; the worker may first put its own things away."""
+        try:
+            await _close_input(self._process)
+        finally:
+            await end_group(self._process)
         self._drain.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._drain

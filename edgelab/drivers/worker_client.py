@@ -13,6 +13,7 @@ import msgspec
 from edgelab.drivers.transport import Transport, WorkerConnection
 from edgelab.drivers.worker_messages import (
     DeviceReading,
+    ExecutionDevice,
     Hello,
     KernelPlan,
     Limits,
@@ -35,6 +36,8 @@ _START_LIMIT_S = 90.0
 _QUICK_LIMIT_S = 30.0
 _COPY_LIMIT_S = 120.0
 _MARGIN_S = 30.0
+
+CPU = ExecutionDevice()
 
 Progress = Callable[[int, int], None]
 """Called with how many pairs are done and how many were asked for."""
@@ -98,9 +101,16 @@ class WorkerClient:
             self._greeting = await self._ask(Hello, "hello", _START_LIMIT_S)
         return self._greeting
 
-    async def load(self, program: str, artefact: str, limits: Limits) -> Loaded:
+    async def load(
+        self, program: str, artefact: str, limits: Limits, device: ExecutionDevice = CPU
+    ) -> Loaded:
         """Load an artefact (blob hash) into a child of its own, in place of one of the same name."""
-        fields = {"program": program, "artefact": artefact, "limits": msgspec.to_builtins(limits)}
+        fields = {
+            "program": program,
+            "artefact": artefact,
+            "limits": msgspec.to_builtins(limits),
+            "device": msgspec.to_builtins(device),
+        }
         return await self._ask(Loaded, "load", limits.time_s + _MARGIN_S, fields)
 
     async def verify(

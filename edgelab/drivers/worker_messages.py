@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import msgspec
 
@@ -29,6 +30,15 @@ class Limits(msgspec.Struct, frozen=True):
     time_s: float
     threads: int
     cpus: tuple[int, ...] | None = None
+
+
+class ExecutionDevice(msgspec.Struct, frozen=True):
+    """Where a program runs: `index` counts the devices of this kind. `library` is the blob hash of EdgeLab's
+    OpenCL runtime, which only that kind takes."""
+
+    kind: Literal["cpu", "cuda", "opencl"] = "cpu"
+    index: int = 0
+    library: str | None = None
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -120,10 +130,14 @@ class KernelPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryReading(msgspec.Struct, frozen=True):
-    """Peak resident memory of a program child, and what it had before it loaded its program."""
+    """Peak resident memory of a program child, and what it had before it loaded its program.
+
+    `device_bytes` is what it took of a GPU's own memory; None where the GPU has none or it is not known.
+    """
 
     peak_rss_bytes: int | None
     baseline_rss_bytes: int | None
+    device_bytes: int | None = None
 
 
 class DeviceReading(msgspec.Struct, frozen=True):

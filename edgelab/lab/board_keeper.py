@@ -73,15 +73,23 @@ class BoardKeeper:
             try:
                 async with self._open(password=self._password, trust_new_key=self._trust_new_key) as board:
                     target_hz = board.profile.clocks.gpu_hz
-                    self._tell(link="up", problem="", advice="", gpu_target_hz=target_hz)
+                    self._tell(link="up", problem="", problem_kind="", advice="", gpu_target_hz=target_hz)
                     back_off_s = _FIRST_BACK_OFF_S
                     await self._serve(board)
             except LinkFailure as failure:
                 link = "failed" if failure.problem in _OPERATORS else "lost"
-                self._tell(link=link, problem=failure.message, advice=failure.advice, activity="")
+                self._tell(
+                    link=link,
+                    problem=failure.message,
+                    problem_kind=failure.problem,
+                    advice=failure.advice,
+                    activity="",
+                )
             except EdgeLabError as error:
                 link = "failed"
-                self._tell(link=link, problem=error.message, advice=error.advice, activity="")
+                self._tell(
+                    link=link, problem=error.message, problem_kind="", advice=error.advice, activity=""
+                )
             else:
                 continue
             await self._wait_to_reconnect(back_off_s, by_itself=link == "lost")

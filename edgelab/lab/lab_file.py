@@ -12,6 +12,7 @@ import msgspec
 
 from edgelab.drivers.profile import load_profile, profiles_folder
 from edgelab.errors import UsageError
+from edgelab.kernel.opencl import presence
 from edgelab.lab.device import Device, Sudo
 
 THIS_MACHINE = "local"
@@ -175,8 +176,7 @@ def device_of(entry: Entry, folder: Path) -> Device:
     return Device(
         name=entry.name,
         profile=entry.profile,
-        # Kernels sent to a simulated board run on this machine's processor.
-        backend="llvm" if simulated else profile.backend,
+        backend=_simulated_backend(profile.backend) if simulated else profile.backend,
         title=profile.title,
         host="" if simulated else entry.host,
         port=entry.port,
@@ -189,6 +189,11 @@ def device_of(entry: Entry, folder: Path) -> Device:
         notes=entry.notes,
         simulated=simulated,
     )
+
+
+def _simulated_backend(backend: str) -> str:
+    """Kernels sent to a simulated board run on this machine's processor: by OpenCL where that is installed."""
+    return "opencl" if backend == "opencl" and presence.missing() is None else "llvm"
 
 
 def _path(text: str, folder: Path) -> str:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import platform
 import subprocess
 import sys
 import threading
 import time
 
+import msgspec
+
 from edgelab.bench.tasks import TaskSpec
-from edgelab.drivers.profile import load_profile
 from edgelab.errors import NotReadyError, UsageError
 from edgelab.home import Home
-from edgelab.lab.device import Device
+from edgelab.lab.inventory import this_machine
+from edgelab.runs.build_target import build_target
 from edgelab.runs.folder import RunFolder
 from edgelab.runs.spec import RunSpec, new_run_id
 from edgelab.store.reader import StoreReader
@@ -26,8 +27,7 @@ def launch(home: Home, spec: RunSpec, task: TaskSpec) -> str:
 
     Raises `NotReadyError` when the home cannot be written, or when no program for the device can be built.
     """
-    if spec.entry is not None:
-        check_buildable(spec.entry)
+    spec = msgspec.structs.replace(spec, target=build_target(spec.entry or this_machine(), spec.backend))
     try:
         home.ensure()
         # Made here, where a place that cannot be written is one message and no run has begun.
@@ -58,29 +58,6 @@ def launch(home: Home, spec: RunSpec, task: TaskSpec) -> str:
     finally:
         os.close(lock)
     return run_id
-
-
-def check_buildable(device: Device) -> None:
-    """Raise `NotReadyError` when this EdgeLab cannot build programs for a device.
-
-    Runs are built for the processor of this machine: a program for another one would only crash there.
-    """
-    if device.backend != "llvm":
-        raise NotReadyError(
-            f"{device.name} needs programs for {device.backend}, which runs cannot build yet.",
-            advice="Checking and locking it works: edgelab devices check.",
-        )
-    if not device.host or device.simulated:
-        return
-    profile = load_profile(device.profile)
-    machine = platform.machine()
-    if profile.family == "linux" and machine in profile.identity:
-        return
-    raise NotReadyError(
-        f"{device.name} ({profile.title}) needs programs for another processor than this one's ({machine}), "
-        "which runs cannot build yet.",
-        advice="Checking and locking it works: edgelab devices check.",
-    )
 
 
 def resume(home: Home, run_id: str) -> int:

@@ -97,6 +97,8 @@ class RunProcess:
             candidate_text=self._spec.candidate_text,
             tuned=await self._tuned(services),
             policy=self._spec.policy,
+            backend=self._spec.backend,
+            target=self._spec.target,
             cache=home.cache,
         )
         self._evaluation = evaluation = Evaluation(request, services, self._emit, watch)
@@ -109,7 +111,12 @@ class RunProcess:
         host = await (await services.builder()).host()
         with TunedStore(home.database, home.blobs) as store:
             return tuned_baseline(
-                store, self._task.name, profile_key(device), host.target, host.tvm_version, device=device.name
+                store,
+                self._task.name,
+                profile_key(device),
+                self._spec.target or host.target,
+                host.tvm_version,
+                device=device.name,
             )
 
     def _invalidate(self, since_s: float) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from typing import Any
 
 import msgspec
 
@@ -16,12 +17,14 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One `edgelab run`. `task` is a task name or the absolute path of a task file; `candidate_text`
     is the TVMScript of the candidate, None for the task's own import. `entry` is the device as the lab
-    had it when the run was started, None for this machine."""
+    had it when the run was started, None for this machine. `target` is what programs are built for, None for
+    this machine's CPU."""
 
     task: str
     device: str = "local"
     entry: Device | None = None
     backend: str = "llvm"
+    target: dict[str, Any] | None = None
     simulated: bool = False
     candidate_text: str | None = None
     candidate_path: str = ""

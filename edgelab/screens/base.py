@@ -53,6 +53,14 @@ class EdgeScreen(Screen[None]):
         """The app, with its type."""
         return cast("EdgeLabApp", self.app)
 
+    @property
+    def can_paint(self) -> bool:
+        """Whether its widgets exist and are seen: not before it came on show, nor while the app ends.
+
+        Work beside the screens does not stop at once when the app ends, and its widgets go one by one.
+        """
+        return self.visible_now and self.app.is_running
+
     def compose(self) -> ComposeResult:
         """Lay out the bars around the body."""
         yield NavBar(self.MODE)
@@ -70,12 +78,17 @@ class EdgeScreen(Screen[None]):
         self.visible_now = True
         self.show_brief(self.lab_app.brief)
         self.say(self.lab_app.trouble, about="follow")
+        self._paint_notices()
         self.arrive()
 
     def on_screen_suspend(self) -> None:
         """The screen is hidden: it stops asking for anything."""
         self.visible_now = False
         self.depart()
+
+    def on_unmount(self) -> None:
+        """The app ends."""
+        self.visible_now = False
 
     def arrive(self) -> None:
         """Called each time the screen comes on show."""
@@ -103,12 +116,17 @@ class EdgeScreen(Screen[None]):
             self._notices[about] = (text, style)
         elif self._notices.pop(about, None) is None:
             return
-        newest = list(self._notices.values())[-1] if self._notices else ("", "warn")
-        self.query_one(Banner).say(*newest)
+        self._paint_notices()
+
+    def _paint_notices(self) -> None:
+        """Show the newest notice; one that comes while the screen cannot paint is shown when it arrives."""
+        if self.can_paint:
+            newest = list(self._notices.values())[-1] if self._notices else ("", "warn")
+            self.query_one(Banner).say(*newest)
 
     def show_brief(self, brief: Line) -> None:
         """Show the watched run in the navigation line."""
-        if self.is_mounted:
+        if self.can_paint:
             self.query_one(NavBar).show(brief)
 
     def start(self, work: Callable[[], Awaitable[None]], group: str) -> None:

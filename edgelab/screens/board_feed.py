@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from edgelab.lab.board_view import BoardView
-    from edgelab.lab.monitor_messages import MonitorAction
+
+BoardAction = Literal["check", "lock", "restore", "reconnect", "trust_key"]
 
 
 class BoardFeed(Protocol):
@@ -26,7 +27,7 @@ class BoardFeed(Protocol):
         """Call `listener` after every new view, on the app's event loop."""
         ...
 
-    def request(self, device: str, action: MonitorAction) -> None:
+    def request(self, device: str, action: BoardAction) -> None:
         """Ask for something to be done with a device."""
         ...
 
@@ -34,10 +35,14 @@ class BoardFeed(Protocol):
         """Give the sudo password of a device."""
         ...
 
+    def pause(self, paused: bool) -> None:
+        """Stop or go on looking at the boards; what is asked for is done all the same."""
+        ...
+
     async def start(self) -> None:
         """Begin; harmless when repeated."""
         ...
 
     async def close(self) -> None:
-        """End; harmless when repeated."""
+        """End; harmless when repeated. It can be started again."""
         ...

@@ -38,18 +38,24 @@ _EVERYWHERE = (
 
 _OF_A_SCREEN: dict[str, tuple[tuple[str, str], ...]] = {
     "lab": (
-        ("j k", "move between devices; in the detail, scroll"),
-        ("enter", "read the detail; tab comes back"),
+        ("j k g G", "move between devices; in the detail, scroll"),
+        ("enter", "read the detail; esc or tab comes back"),
         ("x a", "mark this device, all devices"),
         ("c", "check the marked devices (or this one), all at once"),
-        ("L", "lock their clocks (asks first)"),
+        ("v", "show or fold the verdicts of that check; y copies them"),
+        ("L", "lock their clocks (says what changes, and asks)"),
         ("R", "put back what they had before"),
+        ("d", "let runs go to this device"),
         ("u", "trust an unknown host key (shows it, asks)"),
         ("p", "give the sudo password of this device"),
-        ("n", "connect anew"),
+        ("r", "connect anew"),
+        ("P", "stop looking at the boards, or go on"),
+        ("n", "add a device to the lab file"),
+        ("s S", "sort by the next column, turn the order"),
     ),
     "tasks": (
         ("enter r", "run the task on the chosen device"),
+        ("d", "choose the device that runs go to"),
         ("c", "run a candidate file: asks for its path"),
         ("j k g G", "move in the list"),
         ("s S", "sort by the next column, turn the order"),

@@ -15,8 +15,10 @@ from edgelab.screens.sources import PairSeries
 
 if TYPE_CHECKING:
     from edgelab.bench.tasks import TaskSpec
+    from edgelab.drivers.profile import ClockPolicy
     from edgelab.lab.device import Device
     from edgelab.lab.host import HostSampler, HostState
+    from edgelab.lab.lab_file import Entry
     from edgelab.lab.monitor_client import MonitorClient
     from edgelab.store.reader import StoreReader
     from edgelab.store.records import RunRecord, RunState
@@ -80,6 +82,40 @@ class LiveSources:
 
             self._boards = MonitorClient(self._home, self._lab_file)
         return self._boards
+
+    @property
+    def lab_note(self) -> str:
+        """Where a new device is written, and what else that changes, in words."""
+        from edgelab.lab.inventory import own_lab_path
+
+        path = self._lab_file or own_lab_path()
+        if self._lab_file is not None:
+            return f"It is added to {path}."
+        return f"{path} is made for it; the simulated boards are then shown only where it names them."
+
+    def profiles(self) -> Sequence[str]:
+        """Return the names of all device profiles."""
+        from edgelab.lab.lab_file import profile_names
+
+        return profile_names()
+
+    def clock_policy(self, device: Device) -> ClockPolicy:
+        """Return what the profile of a device wants its clocks to be. Raises `UsageError` for a wrong profile."""
+        from edgelab.drivers.profile import load_profile
+
+        return load_profile(device.profile).clocks
+
+    def add_device(self, entry: Entry) -> Device:
+        """Write a device into the lab file, which is made when there is none. Raises `UsageError`."""
+        from edgelab.lab.add_device import add_device
+        from edgelab.lab.inventory import own_lab_path
+
+        path = self._lab_file or own_lab_path()
+        added = add_device(path, entry)
+        self._lab_file = path
+        # The monitor knows the lab of its start: the next one is another's.
+        self._boards = None
+        return added
 
     def sample_host(self) -> HostState:
         """Return the state of this machine."""

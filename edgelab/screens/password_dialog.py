@@ -43,7 +43,7 @@ class PasswordDialog(ModalScreen[str | None]):
 
 class _Purpose(LinesPanel):
     def __init__(self, device: str) -> None:
-        super().__init__(id="question")
+        super().__init__(id="password-about")
         self._device = device
 
     def lines(self, cells: int, rows: int) -> list[Line]:

@@ -14,9 +14,11 @@ import msgspec
 
 if TYPE_CHECKING:
     from edgelab.bench.tasks import TaskSpec
+    from edgelab.drivers.profile import ClockPolicy
     from edgelab.events import StoredEvent
     from edgelab.lab.device import Device
     from edgelab.lab.host import HostState
+    from edgelab.lab.lab_file import Entry
     from edgelab.screens.board_feed import BoardFeed
     from edgelab.store.records import MeasurementRecord, RunRecord, RunState, StepRecord, StoredSample
 
@@ -101,7 +103,24 @@ class Sources(Protocol):
 
     @property
     def boards(self) -> BoardFeed:
-        """Whoever keeps the boards of the lab in view."""
+        """Whoever keeps the boards of the lab in view; another one after a device was added."""
+        ...
+
+    @property
+    def lab_note(self) -> str:
+        """Where a new device is written, and what else that changes, in words."""
+        ...
+
+    def profiles(self) -> Sequence[str]:
+        """Return the names of all device profiles."""
+        ...
+
+    def clock_policy(self, device: Device) -> ClockPolicy:
+        """Return what the profile of a device wants its clocks to be. Raises `UsageError` for a wrong profile."""
+        ...
+
+    def add_device(self, entry: Entry) -> Device:
+        """Write a device into the lab file. Raises `UsageError` for a wrong entry."""
         ...
 
     def sample_host(self) -> HostState:

@@ -12,6 +12,7 @@ from textual.containers import Container
 
 from edgelab.errors import EdgeLabError
 from edgelab.screens.base import EdgeScreen
+from edgelab.screens.device_line import DeviceLine
 from edgelab.screens.task_detail import COLUMNS, best_by_task, task_lines, task_rows
 from edgelab.widgets.bars import FilterBar, Hint
 from edgelab.widgets.lines import LinesView
@@ -35,6 +36,7 @@ class TasksScreen(EdgeScreen):
     HINTS: ClassVar[Sequence[Hint]] = (
         Hint("enter", "run", "screen.run"),
         Hint("c", "candidate", "screen.candidate"),
+        Hint("d", "device", "screen.device"),
         Hint("/", "filter", "screen.filter"),
         Hint("s", "sort", "screen.sort"),
         Hint("tab", "detail", "app.focus_next"),
@@ -43,6 +45,7 @@ class TasksScreen(EdgeScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "run", "Run", show=False),
         Binding("c", "candidate", "Run a candidate file", show=False),
+        Binding("d", "device", "Choose the device", show=False),
     ]
 
     def __init__(self) -> None:
@@ -54,6 +57,7 @@ class TasksScreen(EdgeScreen):
 
     def compose_body(self) -> ComposeResult:
         """The list and the detail, beside or below."""
+        yield DeviceLine()
         with Container(id="split"):
             yield RowTable(COLUMNS, id="tasks", empty="reading the catalogue…")
             yield LinesView(id="detail")
@@ -61,6 +65,10 @@ class TasksScreen(EdgeScreen):
     def arrive(self) -> None:
         """Read the catalogue once, the best measurements each time."""
         self.start(self._load, "load")
+        self.start(self._show_device, "device")
+
+    async def _show_device(self) -> None:
+        self.query_one(DeviceLine).show(await self.lab_app.chosen_device())
 
     async def _load(self) -> None:
         app = self.lab_app
@@ -145,6 +153,25 @@ class TasksScreen(EdgeScreen):
         before = self._candidates.get(task.name)
         self.app.push_screen(CandidateDialog(task.name, str(before or "")), named)
 
+    def action_device(self) -> None:
+        """Choose the device that runs go to."""
+        self.start(self._choose_device, "device")
+
+    async def _choose_device(self) -> None:
+        from edgelab.screens.device_picker import DevicePicker
+
+        app = self.lab_app
+        devices = await app.aside(app.sources.devices)
+        now = await app.chosen_device()
+
+        def picked(name: str | None) -> None:
+            for device in devices:
+                if device.name == name:
+                    app.device = device
+                    self.query_one(DeviceLine).show(device)
+
+        app.push_screen(DevicePicker(devices, now.name), picked)
+
     def action_back(self) -> None:
         """Leave the filter. The catalogue is no place one comes back from: esc once too often does nothing."""
         if self.query_one(FilterBar).display:
@@ -158,6 +185,7 @@ class TasksScreen(EdgeScreen):
         """Return the commands of this screen."""
         yield SystemCommand("Run this task", "Enter; on the chosen device", self.action_run)
         yield SystemCommand("Run a candidate file", "Key c; asks for its path", self.action_candidate)
+        yield SystemCommand("Choose the device", "Key d; where runs go", self.action_device)
 
     def copied_text(self) -> str:
         """Return the reference source of the task under the cursor."""

@@ -37,6 +37,10 @@ class LinesPanel(Widget):
         """Return what to show in `rows` lines of `cells`."""
         raise NotImplementedError
 
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the lines of a panel whose height is automatic."""
+        return len(self.lines(width, viewport.height))
+
     def refresh_lines(self) -> None:
         """Recompute the lines and repaint if they differ from those on the screen."""
         size = self.content_size
@@ -99,12 +103,23 @@ class LinesView(ScrollView, can_focus=True):
         """Show other lines, from the top unless `keep_scroll`."""
         if lines == self._lines:
             return
-        self._lines = lines
+        before, self._lines = self._lines, lines
+        if keep_scroll and len(lines) == len(before):
+            self._refresh_changed(before)
+            return
         widest = max((width(line) for line in lines), default=0)
         self.virtual_size = Size(widest, len(lines))
         if not keep_scroll:
             self.scroll_to(0, 0, animate=False)
         self.refresh()
+
+    def _refresh_changed(self, before: list[Line]) -> None:
+        """Repaint the lines that differ: over a slow link the others cost more than they tell."""
+        widest = max((width(line) for line in self._lines), default=0)
+        self.virtual_size = Size(widest, len(self._lines))
+        for index, (old, new) in enumerate(zip(before, self._lines, strict=True)):
+            if old != new:
+                self.refresh_line(index)
 
     def render_line(self, y: int) -> Strip:
         """Paint one visible line."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.geometry import Region
 from textual.message import Message
 from textual.widget import Widget
 
@@ -95,7 +96,11 @@ def sort_rows(rows: Sequence[Row], column: int, descending: bool) -> list[Row]:
 
 
 class RowTable(Widget, can_focus=True):
-    """Rows under a header. The cursor stays on its row's key when rows change, sort or filter."""
+    """Rows under a header. The cursor stays on its row's key when rows change, sort or filter.
+
+    A `steady` table is for values that change all the time: no column grows with its texts, and the cursor
+    is told only when it is on another row.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False),
@@ -130,9 +135,11 @@ class RowTable(Widget, can_focus=True):
         id: str | None = None,
         empty: str = "nothing here yet",
         sort: tuple[int, bool] | None = None,
+        steady: bool = False,
     ) -> None:
         super().__init__(id=id)
         self._columns = tuple(columns)
+        self._steady = steady
         self._all: list[Row] = []
         self._needed: list[int] = []
         self._rows_shown: list[Row] = []
@@ -165,12 +172,40 @@ class RowTable(Widget, can_focus=True):
         column, descending = self._sort
         return f"by {self._columns[column].title.lower()} {'↓' if descending else '↑'}"
 
+    def set_columns(self, columns: Sequence[Column]) -> None:
+        """Show other columns; the rows, which belong to the columns before, are taken away."""
+        self._columns = tuple(columns)
+        self._sort = None
+        self._all = []
+        self._arrange()
+
     def set_rows(self, rows: Sequence[Row]) -> None:
         """Show other rows."""
-        if list(rows) != self._all:
-            self._all = list(rows)
+        if list(rows) == self._all:
+            return
+        self._all = list(rows)
+        if not self._steady:
             self._needed = needed_cells(self._all, len(self._columns))
             self._arrange()
+        elif not self._refresh_changed():
+            self._arrange()
+
+    def _refresh_changed(self) -> bool:
+        """Repaint the rows that changed, if they are the same rows at the same places; say whether they are."""
+        before, fresh = self._rows_shown, self._arranged()
+        if [row.key for row in before] != [row.key for row in fresh]:
+            return False
+        self._rows_shown = fresh
+        for index, (old, new) in enumerate(zip(before, fresh, strict=True)):
+            place = index - self._top
+            if old is not new and old != new and 0 <= place < self._height:
+                self.refresh(Region(0, place + 1, self.content_size.width, 1))
+        return True
+
+    def _arranged(self) -> list[Row]:
+        """Return the rows that match the filter, in the sort order."""
+        rows = [row for row in self._all if self._query.matches(row.searched)]
+        return sort_rows(rows, *self._sort) if self._sort is not None else rows
 
     def filter(self, query: Query) -> None:
         """Show only rows whose searched text matches."""
@@ -190,13 +225,13 @@ class RowTable(Widget, can_focus=True):
 
     def _arrange(self) -> None:
         key = self.key
-        rows = [row for row in self._all if self._query.matches(row.searched)]
-        self._rows_shown = sort_rows(rows, *self._sort) if self._sort is not None else rows
+        self._rows_shown = self._arranged()
         keys = [row.key for row in self._rows_shown]
         self._cursor = keys.index(key) if key in keys else min(self._cursor, max(len(keys) - 1, 0))
         self._keep_visible()
         self.refresh()
-        self.post_message(self.Highlighted(self, self.key))
+        if not self._steady or self.key != key:
+            self.post_message(self.Highlighted(self, self.key))
 
     @property
     def _height(self) -> int:

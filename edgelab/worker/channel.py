@@ -45,7 +45,8 @@ class Kind(enum.IntEnum):
     BLOCK = 15
     MEMORY = 16
     EXIT = 17
-    KERNEL = 18
+    OPEN = 18
+    KERNEL = 19
 
 
 class ChannelClosed(Exception):

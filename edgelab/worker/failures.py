@@ -7,6 +7,7 @@ import signal
 
 SYNTAX_API = "syntax_api"
 MEMORY = "memory"
+PARALLEL = "parallel"
 TIMEOUT = "timeout"
 CRASH = "crash"
 HACK = "hack"
@@ -24,6 +25,14 @@ _HEAP_CORRUPTION = (
     "malloc_consolidate",
 )
 _OUT_OF_MEMORY = ("bad_alloc", "memoryerror", "cannot allocate", "out of memory", "failed to allocate")
+# EdgeLab's OpenCL runtime; the CUDA driver's words for its error codes (cuda.h, CUresult).
+_TOO_WIDE = (
+    "needs a work group",
+    "invalid configuration argument",
+    "too many resources requested for launch",
+)
+_BAD_ACCESS = ("of local memory", "illegal memory access", "misaligned address", "illegal address")
+_NOT_COMPILED = ("cannot build the program", "no kernel image is available", "invalid ptx")
 _MISSING_API = ("undefined symbol", "cannot find", "not found", "has no function", "no attribute")
 
 
@@ -78,8 +87,10 @@ def classify_exit(status: int, stderr_tail: str) -> tuple[str, str]:
 def classify_message(message: str) -> str:
     """Class of an exception that a program raised while it was loaded or called, from its text."""
     text = message.lower()
-    if any(mark in text for mark in _OUT_OF_MEMORY):
+    if any(mark in text for mark in (*_OUT_OF_MEMORY, *_BAD_ACCESS)):
         return MEMORY
-    if any(mark in text for mark in _MISSING_API):
+    if any(mark in text for mark in _TOO_WIDE):
+        return PARALLEL
+    if any(mark in text for mark in (*_MISSING_API, *_NOT_COMPILED)):
         return SYNTAX_API
     return CRASH

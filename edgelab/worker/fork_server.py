@@ -1,8 +1,9 @@
 """A process with numpy and the TVM runtime loaded that forks a program child in milliseconds.
 
 It runs nothing but `fork` and `waitpid`, on one thread, for the worker at the other end of a socket pair
-(one JSON message a datagram): {"op": "fork", memory_bytes, threads, cpus} with three file descriptors
-(channel, capture, artefact) -> {"pid"}; {"op": "reap", "pid", "grace_s"} -> {"status", "killed"}.
+(one JSON message a datagram): {"op": "fork", and the fields of `program_child.Job`} with the file descriptors
+(channel, capture, artefact, and the device's library if it has one) -> {"pid"}; {"op": "reap", "pid", "grace_s"} ->
+{"status", "killed"}.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 from . import sandbox
 
 _MAX_MESSAGE_BYTES = 1 << 16
+_MAX_DESCRIPTORS = 4
 _REAP_POLL_S = 0.001
 
 
@@ -53,7 +55,7 @@ def serve(control: socket.socket, worker_pid: int) -> None:
     children: set[int] = set()
     control.send(json.dumps({"pid": os.getpid(), **versions()}).encode())
     while True:
-        message, fds, _, _ = socket.recv_fds(control, _MAX_MESSAGE_BYTES, 3)
+        message, fds, _, _ = socket.recv_fds(control, _MAX_MESSAGE_BYTES, _MAX_DESCRIPTORS)
         if not message:
             break
         request = json.loads(message)
@@ -82,16 +84,18 @@ def versions() -> dict[str, str]:
 
 
 def _become_program(control: socket.socket, fds: list[int], request: dict[str, Any]) -> None:
-    from .program_child import run_child
+    from .program_child import Job, run_child
 
     server_pid = os.getppid()
-    channel_fd, capture_fd, artefact_fd = fds
+    channel_fd, capture_fd, artefact_fd, *library = fds
     os.setsid()
     control.close()
     os.dup2(capture_fd, 1)
     os.dup2(capture_fd, 2)
-    sandbox.close_descriptors({channel_fd, artefact_fd})
-    run_child(socket.socket(fileno=channel_fd), artefact_fd, request, server_pid)
+    sandbox.close_descriptors({channel_fd, artefact_fd, *library})
+    del request["op"]
+    job = Job(**request, artefact_fd=artefact_fd, library_fd=library[0] if library else None)
+    run_child(socket.socket(fileno=channel_fd), job, server_pid)
 
 
 def _reap(pid: int, grace_s: float) -> dict[str, Any]:

@@ -9,19 +9,41 @@ import socket
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .channel import Channel, ChannelClosed, ChannelCorrupt, DeadlineExceeded, Frame, Kind, as_bytes
+from .execution_device import CPU, ExecutionDevice
 from .failures import HACK, INFRASTRUCTURE, MEMORY, TIMEOUT, WorkerFailure, classify_exit, describe_exit
 from .sandbox import CAPTURE_LIMIT_BYTES
 
 _TAIL_CHARS = 8_000
 _FORK_LIMIT_S = 10.0
-_KNOWN_CLASSES = {"syntax_api", "memory", "numeric", "crash"}
+_OPEN_LIMIT_S = 60.0
+_KNOWN_CLASSES = {"syntax_api", "memory", "parallel", "numeric", "crash"}
+
+
+@dataclass(frozen=True)
+class KernelCache:
+    """A folder that the driver of one program's device compiles into, and the user it belongs to."""
+
+    folder: str
+    uid: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a program runs, with what its device needs: the descriptor of its runtime, and its kernel cache."""
+
+    device: ExecutionDevice = CPU
+    library_fd: int | None = None
+    cache: KernelCache | None = None
+
+
+ON_CPU = Place()
 
 
 @dataclass(frozen=True)
@@ -46,13 +68,18 @@ class ForkServer:
         self.pid = int(hello["pid"])
         self.versions = {name: str(hello[name]) for name in ("python", "numpy", "tvm")}
 
-    def fork(self, limits: Limits, fds: list[int]) -> int:
-        """Fork a program child with (channel, capture, artefact); returns its process id."""
+    def fork(self, limits: Limits, place: Place, fds: list[int]) -> int:
+        """Fork a program child with (channel, capture, artefact, library or none); returns its process id."""
         request = {
             "op": "fork",
-            "memory_bytes": limits.memory_bytes,
+            # Where a GPU's memory is mapped, the address space says nothing of what is used.
+            "memory_bytes": None if place.device.own_memory else limits.memory_bytes,
             "threads": limits.threads,
             "cpus": limits.cpus,
+            "device": place.device.kind,
+            "index": place.device.index,
+            "kernel_cache": place.cache.folder if place.cache else None,
+            "uid": place.cache.uid if place.cache else None,
         }
         return int(self._exchange(request, fds, _FORK_LIMIT_S)["pid"])
 
@@ -78,9 +105,15 @@ class Program:
     time-out or a broken frame the child is gone (`alive` is False) and its exit is kept."""
 
     def __init__(
-        self, name: str, server: ForkServer, limits: Limits, artefact_fd: int, hangup_fd: int
+        self,
+        name: str,
+        server: ForkServer,
+        limits: Limits,
+        artefact_fd: int,
+        hangup_fd: int,
+        place: Place = ON_CPU,
     ) -> None:
-        """Fork the child; raises WorkerFailure if it does not get into its sandbox."""
+        """Fork the child, in its sandbox and with its device open; raises WorkerFailure if that fails."""
         self.name = name
         self.alive = True
         self.exit = ""
@@ -89,21 +122,36 @@ class Program:
         self._limits = limits
         self._hangup_fd = hangup_fd
         self._artefact_fd = os.dup(artefact_fd)
+        self._place = (
+            place if place.library_fd is None else replace(place, library_fd=os.dup(place.library_fd))
+        )
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self._capture_fd = _bounded_file()
         with theirs:
-            self.pid = server.fork(limits, [theirs.fileno(), self._capture_fd, artefact_fd])
+            library = [] if place.library_fd is None else [place.library_fd]
+            self.pid = server.fork(limits, place, [theirs.fileno(), self._capture_fd, artefact_fd, *library])
         self._channel = Channel(ours, hangup_fd)
         try:
             self.sandbox = self.receive(_FORK_LIMIT_S).body
+            if place.device.has_driver:
+                self._open_device()
         except BaseException:
             self.close()
             raise
         self.baseline_rss_bytes = memory_reading(self.pid, "VmRSS")
 
+    def _open_device(self) -> None:
+        """What fails here is the machine's fault: nothing of the program has run yet."""
+        try:
+            self.request(Kind.OPEN, _OPEN_LIMIT_S)
+        except WorkerFailure as failure:
+            raise WorkerFailure(INFRASTRUCTURE, failure.message, detail=failure.detail) from failure
+
     def fresh(self) -> Program:
         """The same program in another new child, loaded; the caller closes it. Raises WorkerFailure."""
-        other = Program(self.name, self._server, self._limits, self._artefact_fd, self._hangup_fd)
+        other = Program(
+            self.name, self._server, self._limits, self._artefact_fd, self._hangup_fd, self._place
+        )
         try:
             other.request(Kind.LOAD, self._limits.time_s)
         except BaseException:
@@ -178,6 +226,8 @@ class Program:
         if self._capture_fd >= 0:
             os.close(self._capture_fd)
             os.close(self._artefact_fd)
+            if self._place.library_fd is not None:
+                os.close(self._place.library_fd)
             self._capture_fd = self._artefact_fd = -1
 
     def stderr_tail(self) -> str:

@@ -16,12 +16,14 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from . import kernel_child, sandbox
+from . import execution_device, kernel_child, sandbox
 from .channel import Channel, ChannelClosed, Frame, Kind, as_bytes
+from .execution_device import ExecutionDevice
 from .failures import CRASH, MEMORY, SYNTAX_API, WorkerFailure, classify_message
 
 # glibc fills an allocation with the complement of the low byte of this value, here 0xFF: NaN in every floating
@@ -34,19 +36,48 @@ _LARGEST_MMAP_THRESHOLD = 32 << 20
 _MAX_DETAIL_CHARS = 16_000
 
 
-def run_child(end: socket.socket, artefact_fd: int, job: dict[str, Any], parent_pid: int) -> None:
-    """Serve one program until the worker says exit; then end the process normally.
+@dataclass(frozen=True)
+class Job:
+    """What a child is forked for.
 
-    `job` has memory_bytes (None: unlimited), threads, cpus (None: all) and core settings of the pool.
+    `memory_bytes` bounds its address space (None: unlimited), `cpus` its cores (None: all). `device` and
+    `index` say where the program runs; `library_fd` is the runtime that this takes, `kernel_cache` the folder
+    that its driver may compile into, `uid` the user that owns this folder (None: a user of the child's own).
     """
+
+    memory_bytes: int | None
+    threads: int
+    cpus: list[int] | None
+    device: str
+    index: int
+    kernel_cache: str | None
+    uid: int | None
+    artefact_fd: int
+    library_fd: int | None
+
+    @property
+    def place(self) -> ExecutionDevice:
+        """Where the program runs."""
+        return ExecutionDevice(self.device, self.index)
+
+
+def run_child(end: socket.socket, job: Job, parent_pid: int) -> None:
+    """Serve one program until the worker says exit; then end the process normally."""
     clear_refs_fd = _open_if_possible("/proc/self/clear_refs", os.O_WRONLY)
-    _configure_threads(job["threads"], job["cpus"])
-    report = sandbox.isolate(memory_bytes=job["memory_bytes"], threads=job["threads"], parent_pid=parent_pid)
+    _configure_threads(job.threads, job.cpus)
+    execution_device.configure(job.place, job.threads, job.kernel_cache)
+    report = sandbox.isolate(
+        memory_bytes=job.memory_bytes,
+        threads=job.threads,
+        parent_pid=parent_pid,
+        uid=job.uid,
+        driver=job.place.has_driver,
+    )
     channel = Channel(end)
     channel.send(Kind.READY, report.as_dict(), deadline_s=math.inf)
     # For all calls alike: a program must not see by its addresses whether it is checked or timed.
     ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGEST_MMAP_THRESHOLD)
-    program = Program(artefact_fd, clear_refs_fd)
+    program = Program(job, clear_refs_fd)
     gc.disable()
     while True:
         try:
@@ -68,9 +99,14 @@ def run_child(end: socket.socket, artefact_fd: int, job: dict[str, Any], parent_
 class Program:
     """A loaded program and the tensors it works on."""
 
-    def __init__(self, artefact_fd: int, clear_refs_fd: int | None) -> None:
-        self._artefact_fd = artefact_fd
+    def __init__(self, job: Job, clear_refs_fd: int | None) -> None:
+        self._job = job
+        self._place = job.place
         self._clear_refs_fd = clear_refs_fd
+        # Another one is opened when the worker asks for it.
+        self._device: Any = execution_device.cpu()
+        self._confined = False
+        self._free_bytes: int | None = None
         self._main: Any = None
         self._machine: Any = None
         self._arguments: dict[str, list[Any]] = {}
@@ -81,6 +117,9 @@ class Program:
         if frame.kind == Kind.BLOCK:
             start_ns, end_ns = self.block(frame.first)
             channel.send(Kind.DONE, first=start_ns, second=end_ns, deadline_s=math.inf)
+        elif frame.kind == Kind.OPEN:
+            self.open()
+            channel.send(Kind.DONE, deadline_s=math.inf)
         elif frame.kind == Kind.LOAD:
             channel.send(Kind.DONE, {"files": self.load()}, deadline_s=math.inf)
         elif frame.kind == Kind.UPLOAD:
@@ -96,25 +135,40 @@ class Program:
             self._outputs = []
             channel.send(Kind.DONE, deadline_s=math.inf)
         elif frame.kind == Kind.MEMORY:
-            channel.send(Kind.DONE, {"reset": self.measure_peak()}, deadline_s=math.inf)
+            body = {"reset": self.measure_peak(), "device_bytes": self._used_bytes()}
+            channel.send(Kind.DONE, body, deadline_s=math.inf)
         elif frame.kind == Kind.KERNEL:
-            found = kernel_child.measure(self._artefact_fd, frame.body, _reported, _start_and_confine)
+            found = kernel_child.measure(self._job.artefact_fd, frame.body, _reported, _start_and_confine)
             channel.send(Kind.DONE, found, deadline_s=math.inf)
+
+    def open(self) -> None:
+        """Open the device. Nothing of the program has run by then, so what fails here is not its fault."""
+        with _reported("could not be given its device"):
+            self._device = execution_device.open_device(self._place, self._job.library_fd)
+            self._free_bytes = execution_device.free_bytes(self._place, self._device)
 
     def load(self) -> str:
         """Load the shared library and bind `main`; returns whether the second filter holds from now on."""
         import tvm_ffi
-        from tvm.runtime import cpu
         from tvm.runtime.vm import VirtualMachine
 
         loader = tvm_ffi.get_global_func("ffi.Module.load_from_file.so")
         with _reported("could not be loaded", default_class=SYNTAX_API):
             # By descriptor: the folder of blobs is closed to this process.
-            module = loader(f"/proc/self/fd/{self._artefact_fd}", "so")
-            self._machine = VirtualMachine(module, cpu(0))  # type: ignore[arg-type] # its annotation is outdated
+            module = loader(f"/proc/self/fd/{self._job.artefact_fd}", "so")
+            self._machine = VirtualMachine(module, self._device)
             self._main = self._machine["main"]
-        os.close(self._artefact_fd)
+        os.close(self._job.artefact_fd)
         _start_thread_pool()
+        return self._confine() if not self._place.has_driver else "after the first call"
+
+    def _confine(self) -> str:
+        """Put up what filters are still missing, once. A driver has compiled by then, and has its threads."""
+        if self._confined:
+            return "on"
+        self._confined = True
+        if self._place.has_driver:
+            return sandbox.confine_driver(device_calls=self._place.own_memory)
         return sandbox.confine_loaded()
 
     def upload(self, channel: Channel, frame: Frame) -> None:
@@ -130,7 +184,7 @@ class Program:
                     array = np.empty(shape, dtype=dtype)
                     channel.receive_payload(as_bytes(array), math.inf)
                     unread -= array.nbytes
-                    tensors.append(tensor(array))
+                    tensors.append(tensor(array, self._device))
         finally:
             channel.skip_payload(unread, math.inf)
         self._arguments[slot] = tensors
@@ -138,6 +192,8 @@ class Program:
     def call_poisoned(self) -> dict[str, Any]:
         """Do `call` in poisoned memory."""
         self.drop()
+        if self._place.own_memory:
+            execution_device.fill_free_memory(self._device)
         libc = ctypes.CDLL(None)
         libc.mallopt(_M_PERTURB, _POISON)
         try:
@@ -149,6 +205,8 @@ class Program:
         """Call `main` on the inputs of slot `verify`, in the same state as a timed call; describes the outputs."""
         with _reported("failed while it ran"):
             result = self._main(*self._arguments["verify"])
+            self._device.sync()
+        self._confine()
         self._outputs, structure = _flatten(result)
         return {
             "structure": structure,
@@ -167,14 +225,29 @@ class Program:
 
         The loop calls the same function object in the same way as verification does, so that a program
         cannot tell them apart. It adds 0.9 us a call, the runtime's own time_evaluator 0.5 us (measured
-        on an empty-handed 1 us kernel); that one makes an untimed call of its own before each block.
+        on an empty-handed 1 us kernel); that one makes an untimed call of its own before each block. A GPU has
+        nothing left to do at either reading.
         """
         arguments, main = self._arguments["timing"], self._main
+        if self._place.has_driver:
+            return self._block_of_driver(calls)
         with _reported("failed while it was timed"):
             start_ns = time.perf_counter_ns()
             for _ in itertools.repeat(None, calls):
                 main(*arguments)
             return start_ns, time.perf_counter_ns()
+
+    def _block_of_driver(self, calls: int) -> tuple[int, int]:
+        arguments, main, wait = self._arguments["timing"], self._main, self._device.sync
+        with _reported("failed while it was timed"):
+            wait()
+            start_ns = time.perf_counter_ns()
+            for _ in itertools.repeat(None, calls):
+                main(*arguments)
+            wait()
+            end_ns = time.perf_counter_ns()
+        self._confine()
+        return start_ns, end_ns
 
     def measure_peak(self) -> bool:
         """Reset the peak of resident memory and call `main` once; False if it could not be reset."""
@@ -186,6 +259,11 @@ class Program:
         if "timing" in self._arguments:
             self.block(1)
         return reset
+
+    def _used_bytes(self) -> int | None:
+        """How much of a GPU's own memory went since it was opened; its allocator gives nothing back before the end."""
+        left = execution_device.free_bytes(self._place, self._device)
+        return None if left is None or self._free_bytes is None else max(0, self._free_bytes - left)
 
     def close(self) -> None:
         """Free everything in the order a program would, so that damage shows before the exit."""

@@ -56,28 +56,45 @@ class _FilterProgram(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
 
 
-def isolate(*, memory_bytes: int | None, threads: int, parent_pid: int) -> SandboxReport:
+def isolate(
+    *, memory_bytes: int | None, threads: int, parent_pid: int, uid: int | None = None, driver: bool = False
+) -> SandboxReport:
     """Enter the sandbox: everything but opening files to read, which loading a program needs.
 
-    `memory_bytes` bounds the address space on top of what the process already has. Ends the process if
-    its parent is no longer `parent_pid`, because then nothing would end it later.
+    `memory_bytes` bounds the address space on top of what the process already has. `uid` is the user to
+    become (None: one of its own). With `driver` a GPU's driver still has to start: it writes files and starts
+    programs and threads, so the filters wait for `confine_driver`. Ends the process if its parent is no longer
+    `parent_pid`, because then nothing would end it later.
     """
-    user = _become_unprivileged()
+    user = _become_unprivileged(FIRST_OWN_USER + os.getpid() if uid is None else uid)
     limit = (
         None if memory_bytes is None else _limit_memory(memory_bytes + threads * _ADDRESS_SPACE_PER_THREAD)
     )
     _lower_limit(resource.RLIMIT_CORE, 0)
-    _lower_limit(resource.RLIMIT_FSIZE, CAPTURE_LIMIT_BYTES)
+    if not driver:
+        _lower_limit(resource.RLIMIT_FSIZE, CAPTURE_LIMIT_BYTES)
     # Not dumpable: /proc/<pid>/mem and ptrace are closed to processes of the same user, siblings included.
     _prctl(_PR_SET_DUMPABLE, 0)
     die_with_parent(parent_pid)
-    state = install(seccomp.isolation_rules(os.getpid()))
+    state = "after the first call" if driver else install(seccomp.isolation_rules(os.getpid()))
     return SandboxReport(seccomp=state, network=state, exec=state, user=user, memory_limit_bytes=limit)
 
 
 def confine_loaded() -> str:
     """Leave only what a loaded program needs: no files, no new threads. Returns `on` or why not."""
     return install([], seccomp.LOADED_CALLS)
+
+
+def confine_driver(*, device_calls: bool) -> str:
+    """Put up both filters at once, after a driver has started its threads and compiled what it runs.
+
+    `device_calls` leaves it ioctl, by which drivers of the kernel are spoken to. Returns `on` or why not.
+    """
+    _lower_limit(resource.RLIMIT_FSIZE, CAPTURE_LIMIT_BYTES)
+    state = install(seccomp.isolation_rules(os.getpid()))
+    if state != "on":
+        return state
+    return install([], (*seccomp.LOADED_CALLS, *(("ioctl",) if device_calls else ())))
 
 
 def die_with_parent(parent_pid: int) -> None:
@@ -100,10 +117,10 @@ def close_descriptors(keep: set[int]) -> None:
         start = fd + 1
 
 
-def _become_unprivileged() -> str:
+def _become_unprivileged(own: int) -> str:
     if os.getuid() != 0:
         return f"same user (uid {os.getuid()})"
-    own, reason = FIRST_OWN_USER + os.getpid(), None
+    reason = None
     # A container may map no more than the ids of its own users; `nobody` is one that most have.
     for uid, description in ((own, f"own user (uid {own})"), (NOBODY, "nobody")):
         try:

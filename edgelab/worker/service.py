@@ -11,9 +11,11 @@ from . import PROTOCOL_VERSION
 from .blobs import BlobFolder
 from .channel import Kind
 from .compare import Tolerance
+from .execution_device import KINDS, ExecutionDevice
 from .failures import INFRASTRUCTURE, ControllerGone, WorkerFailure
+from .kernel_caches import KernelCaches
 from .kernel_timing import measure_kernels
-from .program import ForkServer, Limits, Program, memory_reading
+from .program import ON_CPU, ForkServer, Limits, Place, Program, memory_reading
 from .protocol import Controller, MalformedRequest, Request, parse_request
 from .sample import read_nodes, sample
 from .timing import Plan, time_pairs
@@ -24,6 +26,7 @@ _UNLOAD_LIMIT_S = 10.0
 _MAX_PROGRAMS = 8
 _MAX_CPUS = 1024
 _MAX_NODES = 256
+_MAX_DEVICES = 256
 
 
 class Service:
@@ -34,6 +37,7 @@ class Service:
         self._server = server
         self._blobs = blobs
         self._programs: dict[str, Program] = {}
+        self._kernel_caches = KernelCaches()
         self._ending = False
         self._handlers: dict[str, Callable[[Request], dict[str, Any]]] = {
             "hello": self._hello,
@@ -59,6 +63,7 @@ class Service:
             pass
         for program in self._programs.values():
             program.close()
+        self._kernel_caches.close()
 
     def _answer(self, line: bytes | None) -> None:
         request_id = 0
@@ -102,20 +107,41 @@ class Service:
     def _load(self, request: Request) -> dict[str, Any]:
         name = request.text("program")
         limits = _limits(request.part("limits"))
-        artefact_fd = self._blobs.open(request.fields.get("artefact"))
-        try:
-            # The child reads by descriptor, as another user where it can be one.
-            with contextlib.suppress(OSError):
-                os.fchmod(artefact_fd, 0o444)
+        with contextlib.ExitStack() as stack:
+            artefact_fd = self._opened(request.fields.get("artefact"), stack)
+            place = self._place(request, stack)
             self._forget(name)
             if len(self._programs) >= _MAX_PROGRAMS:
                 raise WorkerFailure(INFRASTRUCTURE, f"{_MAX_PROGRAMS} programs are loaded; unload one first")
-            program = Program(name, self._server, limits, artefact_fd, self._controller.reading)
-        finally:
-            os.close(artefact_fd)
+            program = Program(name, self._server, limits, artefact_fd, self._controller.reading, place)
         self._programs[name] = program
         program.request(Kind.LOAD, limits.time_s)
         return {"pid": program.pid, "rss_bytes": memory_reading(program.pid, "VmRSS")}
+
+    def _opened(self, blob: object, stack: contextlib.ExitStack) -> int:
+        fd = self._blobs.open(blob)
+        stack.callback(os.close, fd)
+        # The child reads by descriptor, as another user where it can be one.
+        with contextlib.suppress(OSError):
+            os.fchmod(fd, 0o444)
+        return fd
+
+    def _place(self, request: Request, stack: contextlib.ExitStack) -> Place:
+        """Where the request wants the program to run: on the CPU if it does not say."""
+        if "device" not in request.fields:
+            return ON_CPU
+        part = request.part("device")
+        kind = part.text("kind")
+        if kind not in KINDS:
+            raise MalformedRequest(f"{part.op}: kind is one of {', '.join(KINDS)}", request.id)
+        device = ExecutionDevice(kind, part.whole("index", 0, _MAX_DEVICES))
+        if kind != "opencl":
+            return Place(device)
+        library_fd = self._opened(part.fields.get("library"), stack)
+        try:
+            return Place(device, library_fd, self._kernel_caches.of(request.text("artefact")))
+        except OSError as error:
+            raise WorkerFailure(INFRASTRUCTURE, f"no folder for compiled kernels: {error}") from error
 
     def _verify(self, request: Request) -> dict[str, Any]:
         program = self._program(request.text("program"))
@@ -152,8 +178,9 @@ class Service:
 
     def _memory(self, request: Request) -> dict[str, Any]:
         program = self._program(request.text("program"))
-        program.request(Kind.MEMORY, _MEMORY_LIMIT_S)
+        used = program.request(Kind.MEMORY, _MEMORY_LIMIT_S).body.get("device_bytes")
         return {
+            "device_bytes": used if type(used) is int and used >= 0 else None,
             "peak_rss_bytes": memory_reading(program.pid, "VmHWM"),
             "baseline_rss_bytes": program.baseline_rss_bytes,
         }

@@ -94,3 +94,10 @@ def test_what_cannot_be_asked_for_is_said_at_once(cli, arguments, said):
     assert done.returncode == ExitCode.USAGE
     assert said in done.stderr
     assert not cli.home.root.exists()
+
+
+def test_a_backend_that_no_schedules_can_be_searched_for_is_refused(cli):
+    done = cli("tune", DENSE, "--backend", "cuda")
+    assert done.returncode == ExitCode.NOT_READY
+    assert "cannot be searched yet" in done.stderr
+    assert "--backend llvm" in done.stderr

@@ -9,6 +9,7 @@ import pytest
 
 from edgelab.drivers.profile import load_profile, profiles_folder
 from edgelab.errors import UsageError
+from edgelab.kernel.opencl import presence
 from edgelab.lab import inventory
 from edgelab.lab.host import HostSampler
 
@@ -16,7 +17,9 @@ from edgelab.lab.host import HostSampler
 def test_built_in_lab_is_this_machine_and_simulated_boards():
     local, *simulated = inventory.built_in()
     assert [device.name for device in simulated] == ["sim-orin", "sim-rk3588", "sim-phone"]
-    assert all(device.simulated and device.backend == "llvm" for device in simulated)
+    assert all(device.simulated for device in simulated)
+    by_opencl = "opencl" if presence.missing() is None else "llvm"
+    assert [device.backend for device in simulated] == ["llvm", by_opencl, "llvm"]
     assert (local.name, local.backend, local.simulated) == ("local", "llvm", False)
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgelab.errors import UsageError
+from edgelab.kernel.opencl import presence
 from edgelab.lab.add_device import add_device, with_device
 from edgelab.lab.inventory import lab_devices, lab_path
 from edgelab.lab.lab_file import Entry, parse_lab
@@ -41,7 +42,19 @@ def test_devices_in_the_files_order():
 
 def test_a_simulated_device_can_be_named():
     (device,) = parse_lab('[[device]]\nname="x"\nprofile="rk3588"\nhost="simulated"\n', WHERE)
-    assert (device.simulated, device.host, device.backend) == (True, "", "llvm")
+    assert (device.simulated, device.host) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("profile", "lacking", "backend"),
+    [("rk3588", None, "opencl"), ("rk3588", "g++", "llvm"), ("jetson-agx-orin-64gb", None, "llvm")],
+)
+def test_kernels_of_a_simulated_board_run_by_opencl_where_that_is_installed(
+    monkeypatch: pytest.MonkeyPatch, profile: str, lacking: str | None, backend: str
+):
+    monkeypatch.setattr(presence, "missing", lambda: lacking)
+    (device,) = parse_lab(f'[[device]]\nname="x"\nprofile="{profile}"\nhost="simulated"\n', WHERE)
+    assert device.backend == backend
 
 
 @pytest.mark.parametrize(

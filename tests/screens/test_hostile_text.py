@@ -8,10 +8,15 @@ import msgspec
 import pytest
 
 from edgelab.app import EdgeLabApp
+from edgelab.drivers.check import Check, Evidence, LockReport
+from edgelab.drivers.device_state import LeaseHolder, PowerMode, Temperature
 from edgelab.events import LogLine, RunFinished, StepFinished
 from edgelab.screens.run_words import ended_words
 from edgelab.widgets.bars import Banner
+from edgelab.widgets.lines import LinesView
+from edgelab.widgets.spans import text_of
 from edgelab.widgets.table import RowTable
+from tests.support import ui_boards as boards
 from tests.support import ui_data
 from tests.support.ui import app_over, fixed, until
 
@@ -135,3 +140,48 @@ async def test_an_error_is_shown_though_the_log_cannot_be_written(
         await pilot.press("2")
         await until(pilot, lambda: "ZeroDivisionError" in painted(app))
         assert app.is_running
+
+
+async def test_boards_cannot_reach_the_terminal(tmp_path: Path) -> None:
+    hostile = boards.orin_state(
+        model=HOSTILE,
+        power_mode=PowerMode(HOSTILE, 0),
+        lease=LeaseHolder(owner=HOSTILE, purpose=HOSTILE, pid=1, since_s=ui_data.NOW_S),
+        temperatures=(Temperature(HOSTILE, 46.0, HOSTILE),),
+        throttle_counts=((HOSTILE, 1),),
+        unknown=(("memory_clock", HOSTILE),),
+    )
+    check = Check(
+        name=HOSTILE,
+        ok=False,
+        value=HOSTILE,
+        wanted=HOSTILE,
+        reason=HOSTILE,
+        evidence=Evidence(HOSTILE, HOSTILE, 1.0),
+    )
+    view = boards.orin_view(
+        state=hostile,
+        problem=HOSTILE,
+        advice=HOSTILE,
+        steps=(HOSTILE,),
+        check=boards.report("sim-orin", check),
+        lock=LockReport(device="sim-orin", locked=False, problem=HOSTILE, advice=HOSTILE),
+    )
+    app = app_over(tmp_path)
+    fixed(app).lab = boards.BUILT_IN
+    fixed(app).boards.put(view, boards.rk3588_view())
+    async with app.run_test(size=(160, 48)) as pilot:
+        await until(pilot, lambda: app.screen.query_one(RowTable).total == len(boards.BUILT_IN))
+        await pilot.press("j", "x", "x", "c")
+        await until(pilot, lambda: "Session check" in painted(app))
+        assert_harmless(app)
+        app.screen.query_one(RowTable).select("sim-orin")
+        cards = app.screen.query_one("#cards", LinesView)
+        await until(pilot, lambda: "Last lock" in text_of(cards.lines))
+        assert_harmless(app)
+        cards.scroll_end(animate=False)
+        await pilot.pause()
+        assert_harmless(app)
+        await pilot.press("y")
+        await pilot.pause()
+        assert_harmless(app)

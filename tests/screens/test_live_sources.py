@@ -13,6 +13,7 @@ from edgelab.bench.tasks import TaskSpec
 from edgelab.errors import NotReadyError, UsageError
 from edgelab.events import RunStarted, StepStarted
 from edgelab.home import Home
+from edgelab.lab.lab_file import Entry
 from edgelab.runs.folder import RunFolder
 from edgelab.runs.spec import RunSpec
 from edgelab.screens.live_sources import LiveSources
@@ -142,3 +143,28 @@ def test_a_series_is_read_from_its_blob_and_a_lost_or_damaged_one_is_none(tmp_pa
     assert sources.series("0" * 64) is None
     assert sources.series("") is None
     assert sources.series(BlobStore(home.blobs).put(b"not json")) is None
+
+
+def test_an_added_device_is_in_the_lab_and_its_boards_are_watched_anew(tmp_path: Path) -> None:
+    lab_file = tmp_path / "lab.toml"
+    lab_file.write_text("# my lab\n")
+    sources = LiveSources(Home(tmp_path / "home"), lab_file)
+    before = sources.boards
+    assert str(lab_file) in sources.lab_note
+    added = sources.add_device(Entry(name="rock", profile="rk3588", host="10.0.0.9"))
+    assert [device.name for device in sources.devices()] == ["local", "rock"]
+    assert sources.boards is not before
+    assert sources.clock_policy(added).gpu_hz == 1_000_000_000
+    assert "rk3588" in sources.profiles()
+    assert lab_file.read_text().startswith("# my lab\n")
+
+
+def test_the_first_device_makes_a_lab_file_of_its_own_and_the_note_says_what_that_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    sources = LiveSources(Home(tmp_path / "home"))
+    assert "simulated boards" in sources.lab_note
+    sources.add_device(Entry(name="rock", profile="rk3588", host="10.0.0.9"))
+    assert (tmp_path / "edgelab" / "lab.toml").exists()
+    assert [device.name for device in sources.devices()] == ["local", "rock"]

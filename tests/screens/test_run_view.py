@@ -150,13 +150,13 @@ def test_a_row_of_an_interrupted_run_without_a_reason_was_stopped(
     assert with_steps(EMPTY, [row]).steps[3].state == otherwise
 
 
-WAITING = DeviceAwaited(device="local", holder="run a1")
+WAITING = DeviceAwaited(device="local", holder="run a1 of ada@bench")
 
 
 def test_a_run_waits_for_the_device_until_its_first_step() -> None:
     begun = RunStarted(task="t", device="local", backend="llvm")
     view = fold(EMPTY, [StoredEvent(1, "r", 0.0, begun), StoredEvent(2, "r", 0.1, WAITING)])
-    assert view.waits_for == "run a1"
+    assert view.waits_for == "run a1 of ada@bench"
     assert fold(view, [StoredEvent(3, "r", 5.0, StepStarted(step="reference"))]).waits_for == ""
 
 

@@ -245,10 +245,10 @@ def test_a_stopped_step_says_so() -> None:
 def test_a_run_that_waits_for_the_device_says_for_whom() -> None:
     script = ui_data.Script("260829-wait1", start_s=ui_data.NOW_S - 5.0)
     script.say(RunStarted(task=ui_data.TASK, device="local", backend="llvm"))
-    script.say(DeviceAwaited(device="local", holder="run a1"))
+    script.say(DeviceAwaited(device="local", holder="run a1 of ada@bench"))
     snapshot = snapshot_of(ui_data.Run(ui_data.record(script.run, "running"), script.events))
     panel = text_of(verdict_lines(snapshot, 78, 4))
-    assert "Waiting for the device: run a1 is using it." in panel
+    assert "Waiting for the device: run a1 of ada@bench is using it." in panel
     assert "waits for the device" in text_of(header_lines(snapshot, ui_data.NOW_S, 78))
     assert "waits for the device" in text_of([brief(snapshot)])
     # Once it is gone it waits no more.

@@ -79,7 +79,7 @@ def test_lab_with_a_run_under_way(snap_compare, tmp_path: Path, size) -> None:  
         assert isinstance(screen, LabScreen)
         # Sampled once by now, and not again for an hour: a fixed history takes the place of that sample.
         screen._history = HostHistory(ui_data.HOST, ui_data.CLOCKS_HZ, ui_data.LOADS_PERCENT)
-        screen._show()
+        screen._show_detail()
         await pilot.pause()
 
     assert snap_compare(app, run_before=run, terminal_size=size)

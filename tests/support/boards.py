@@ -1,32 +1,49 @@
-"""Simulated boards for tests: served in this process over real SSH, with chosen faults, through a link that breaks."""
+"""Simulated boards for tests, with chosen faults: served in this process over real SSH or behind a real OpenSSH
+server, and reached through a link that breaks."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import shlex
+import sys
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from edgelab.drivers.simulated import events
 from edgelab.drivers.simulated import faults as fault_file
+from edgelab.drivers.simulated.environment import lease_path
+from edgelab.drivers.simulated.events import Event
 from edgelab.drivers.simulated.faults import Faults
 from edgelab.drivers.simulated.keys import key, known_host_line
 from edgelab.drivers.simulated.server import USER, BoardServer
 from edgelab.drivers.simulated.tree import create
 from edgelab.drivers.ssh.address import SshAddress
+from tests.support.openssh import openssh
 
 
 @dataclass
-class ServedBoard:
+class BoardPlace:
     """One board and the address by which it is reached."""
 
     tree: Path
-    server: BoardServer
     address: SshAddress
 
     def set(self, **changes: object) -> None:
         """Switch faults."""
         fault_file.write(self.tree, Faults(**changes))  # type: ignore[arg-type]
+
+    def happen(self, event: Event) -> None:
+        """Let something happen to the board once."""
+        events.trigger(self.tree, event)
+
+
+@dataclass
+class ServedBoard(BoardPlace):
+    """A board that this process serves."""
+
+    server: BoardServer
 
 
 @contextlib.asynccontextmanager
@@ -48,13 +65,42 @@ async def served(folder: Path, profile: str = "rk3588", **changes: object) -> As
         key=str(folder / "client_key"),
         known_hosts=str(known),
         root=str(tree),
-        lease=str(tree / "tmp/edgelab.lease"),
+        lease=str(lease_path(tree, profile)),
         config=None,
     )
     try:
-        yield ServedBoard(tree, server, address)
+        yield ServedBoard(tree, address, server)
     finally:
         await server.close()
+
+
+@contextlib.contextmanager
+def served_by_openssh(folder: Path, profile: str = "rk3588", **changes: object) -> Iterator[BoardPlace]:
+    """Serve one board in `folder` behind a real OpenSSH server; of the link's faults only the delay counts.
+
+    Each command starts an interpreter there, which lets the board's time go on.
+    """
+    tree = (folder / "tree").absolute()
+    create(tree, profile)
+    fault_file.write(tree, Faults(**changes))  # type: ignore[arg-type]
+    shell = folder / "board_shell"
+    code = Path(__file__).parents[2]
+    argv = shlex.join([sys.executable, "-m", "edgelab.drivers.simulated.board_shell", str(tree)])
+    shell.write_text(f"#!/bin/sh\nexport PYTHONPATH={shlex.quote(str(code))}\nexec {argv}\n")
+    shell.chmod(0o755)
+    with openssh(folder / "sshd", settings=[f"ForceCommand {shell}"]) as server:
+        address = SshAddress(
+            device=f"openssh-{profile}",
+            host="127.0.0.1",
+            port=server.port,
+            user=server.user,
+            key=str(server.key),
+            known_hosts=str(server.known_hosts),
+            root=str(tree),
+            lease=str(lease_path(tree, profile)),
+            config=None,
+        )
+        yield BoardPlace(tree, address)
 
 
 @dataclass

@@ -11,11 +11,13 @@ from textual.pilot import Pilot
 
 from edgelab.app import EdgeLabApp
 from edgelab.bench.tasks import TaskSpec
-from edgelab.errors import NotReadyError
+from edgelab.drivers.profile import ClockPolicy, load_profile
+from edgelab.errors import NotReadyError, UsageError
 from edgelab.events import DeviceSampled, RunStarted, StoredEvent
 from edgelab.lab.board_view import BoardView
 from edgelab.lab.device import Device
 from edgelab.lab.host import HostState
+from edgelab.lab.lab_file import Entry, device_of, profile_names
 from edgelab.runs.candidate_file import candidate_path, read_candidate
 from edgelab.screens.sources import PairSeries
 from edgelab.store.records import MeasurementRecord, RunRecord, RunState, StepRecord, StoredSample
@@ -104,6 +106,9 @@ class FixedFeed:
     def password(self, device: str, secret: str) -> None:
         self.asked.append(("password", device))
 
+    def pause(self, paused: bool) -> None:
+        self.asked.append(("pause", str(paused)))
+
     async def start(self) -> None:
         self.started = True
 
@@ -123,6 +128,7 @@ class FixedSources:
         self.blobs: dict[str, PairSeries] = {}
         self.boards = FixedFeed()
         self.lab: tuple[Device, ...] = (ui_data.LOCAL,)
+        self.added: list[Entry] = []
 
     @property
     def screenshots(self) -> Path:
@@ -141,6 +147,25 @@ class FixedSources:
 
     def devices(self) -> Sequence[Device]:
         return self.lab
+
+    @property
+    def lab_note(self) -> str:
+        return "It is added to ~/.config/edgelab/lab.toml."
+
+    def profiles(self) -> Sequence[str]:
+        return profile_names()
+
+    def clock_policy(self, device: Device) -> ClockPolicy:
+        return load_profile(device.profile).clocks
+
+    def add_device(self, entry: Entry) -> Device:
+        if any(device.name == entry.name for device in self.lab):
+            raise UsageError(f"lab.toml line 1: name: a device {entry.name!r} is there already.")
+        self.added.append(entry)
+        device = device_of(entry, self._folder)
+        self.lab = (*self.lab, device)
+        self.boards = FixedFeed(list(self.boards.views().values()))
+        return device
 
     def sample_host(self) -> HostState:
         self.host_samples += 1

@@ -1,6 +1,6 @@
 """Builds the artefacts of the worker's tests with the full TVM; runs in a process of its own.
 
-`python build_artefacts.py FOLDER`: one shared library a program. The hostile ones bypass the guard, which is
+`python build_artefacts.py FOLDER llvm|opencl`: one shared library a program. The hostile ones bypass the guard, which is
 the point: the worker must hold even if everything before it failed.
 """
 
@@ -143,18 +143,48 @@ PROGRAMS = {
 }
 
 
-def build(folder: Path) -> None:
+def gpu_kernel(*lines: str, groups: int = 32, items: int = 32) -> str:
+    """A kernel of `groups` x `items` GPU threads; `lines` may use `b`, `t` and `i`, the thread's number."""
+    return kernel(
+        f"for b in T.thread_binding({groups}, thread='blockIdx.x'):",
+        f"    for t in T.thread_binding({items}, thread='threadIdx.x'):",
+        *(f"        {line.replace('[i]', f'[b * {items} + t]')}" for line in lines),
+    )
+
+
+GPU_PROGRAMS = {
+    "copy": gpu_kernel("y[i] = x[i]"),
+    "half_written": gpu_kernel("if b < 16:", "    y[i] = x[i]"),
+    "times_zero": gpu_kernel("y[i] = x[i] + y[i] * T.floor(x[i] * T.float32(0.25))"),
+    "too_many_threads": gpu_kernel("if t < 1024:", "    y[t] = x[t]", groups=1, items=1 << 20),
+    "huge_tensor": relax_main(
+        'in0: R.Tensor((1024,), "float32")',
+        'z = R.zeros(R.shape([25000000000]), "float32")',
+        "a = R.add(in0, R.take(z, R.const([0]), axis=0))",
+        result="a",
+    ),
+    "endless": gpu_kernel(
+        "y[i] = T.float32(0)",
+        "while y[b * 32 + t] < 1e30 or y[b * 32 + t] >= -1e30:",
+        "    y[b * 32 + t] = x[b * 32 + t]",
+    ),
+}
+
+
+def build(folder: Path, kind: str) -> None:
     sys.modules["torch"] = None  # type: ignore[assignment]
     import tvm
-    from tvm import relax
     from tvm.script import from_source
 
-    target = tvm.target.Target({"kind": "llvm", "num-cores": 2})
-    for name, text in PROGRAMS.items():
-        pipeline = relax.get_default_pipeline(target)
-        executable = relax.build(from_source(text), target, relax_pipeline=pipeline)
-        executable.export_library(str(folder / f"{name}.so"))
+    from edgelab.kernel.adapters import adapter
+
+    backend = adapter(kind)
+    host = tvm.target.Target({"kind": "llvm", "num-cores": 2})
+    target = host if kind == "llvm" else tvm.target.Target({"kind": "opencl"}, host=host)
+    for name, text in (PROGRAMS if kind == "llvm" else GPU_PROGRAMS).items():
+        executable = backend.build(backend.lower(from_source(text), target), target)
+        backend.export(executable, folder / f"{name}.so")
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1]))
+    build(Path(sys.argv[1]), sys.argv[2])

@@ -24,7 +24,7 @@ TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}
 class WorkerUnderTest:
     """`edgelab.worker` as a subprocess with a blob folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **environment: str) -> None:
         self.blobs = folder
         self.blobs.chmod(0o700)
         self.process = subprocess.Popen(
@@ -33,6 +33,7 @@ class WorkerUnderTest:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            env={**os.environ, **environment},
         )
         self._last_id = 0
         self._buffer = b""
@@ -80,8 +81,15 @@ class WorkerUnderTest:
         sha = self.put(artefact.read_bytes())
         return self.op("load", program=name, artefact=sha, limits={**LIMITS, **limits})
 
+    def load_opencl(
+        self, artefact: Path, library: Path, name: str = "candidate", index: int = 0, **limits: Any
+    ) -> dict[str, Any]:
+        device = {"kind": "opencl", "index": index, "library": self.put(library.read_bytes())}
+        sha = self.put(artefact.read_bytes())
+        return self.op("load", program=name, artefact=sha, limits={**LIMITS, **limits}, device=device)
+
     def verify(
-        self, inputs: tuple[np.ndarray, ...], expected: tuple[np.ndarray, ...], *, time_s: float = 20.0
+        self, inputs: tuple[np.ndarray, ...], expected: tuple[np.ndarray, ...], *, time_s: float = 60.0
     ) -> dict[str, Any]:
         return self.op(
             "verify",

@@ -47,6 +47,16 @@ def test_death_is_classified(status: int, stderr: str, failure_class: str):
         ("undefined symbol: foo", "syntax_api"),
         ("Cannot find function vm.builtin.no", "syntax_api"),
         ("Check failed: shape", "crash"),
+        ("kernel k needs a work group of 1048576 x 1 x 1 = 1048576 work items; PoCL allows 4096", "parallel"),
+        ("kernel k needs 99999 bytes of local memory; PoCL has 65536", "memory"),
+        (
+            "OpenCL: PoCL cannot build the program: CL_BUILD_PROGRAM_FAILURE (-11)\nerror: unknown type",
+            "syntax_api",
+        ),
+        ("OpenCL is out of memory: allocating 8 bytes failed", "memory"),
+        ("CUDA: an illegal memory access was encountered", "memory"),
+        ("CUDALaunch Error: invalid configuration argument", "parallel"),
+        ("too many resources requested for launch", "parallel"),
     ],
 )
 def test_messages_are_classified(message: str, failure_class: str):

@@ -15,7 +15,7 @@ import pytest
 from edgelab.worker.channel import Channel, Frame, Kind
 from edgelab.worker.compare import Tolerance
 from edgelab.worker.failures import WorkerFailure
-from edgelab.worker.program import Limits, Program, memory_reading
+from edgelab.worker.program import Limits, Place, Program, memory_reading
 from edgelab.worker.verification import run_and_compare
 
 pytestmark = pytest.mark.integration
@@ -29,7 +29,7 @@ class ForkingServer:
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
 
-    def fork(self, limits: Limits, fds: list[int]) -> int:
+    def fork(self, limits: Limits, place: Place, fds: list[int]) -> int:
         pid = os.fork()
         if pid == 0:
             try:

@@ -131,4 +131,7 @@ def test_where_such_users_do_not_exist_children_are_nobody(monkeypatch: pytest.M
         change(*ids)
 
     monkeypatch.setattr(os, "setresgid", refuse_unmapped)
-    assert in_fork(lambda: f"{sandbox._become_unprivileged()} {os.getuid()}") == f"nobody {sandbox.NOBODY}"
+    assert (
+        in_fork(lambda: f"{sandbox._become_unprivileged(sandbox.FIRST_OWN_USER + os.getpid())} {os.getuid()}")
+        == f"nobody {sandbox.NOBODY}"
+    )

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -37,14 +38,15 @@ from edgelab.store.tuned import TunedKernel, TunedStore
 class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to tune: a task for a device profile.
 
-    `trials` is the budget of every kernel, None for the calibrated `budgets`. `resume` goes on from what is
-    stored; otherwise that is dropped first.
+    `target` is what programs are built for, None for this machine's CPU. `trials` is the budget of every
+    kernel, None for the calibrated `budgets`. `resume` goes on from what is stored; otherwise that is dropped first.
     """
 
     task: TaskSpec
     device: str
     profile: str
     backend: str = "llvm"
+    target: dict[str, Any] | None = None
     cache: Path
     seed: int = 1
     trials: int | None = None
@@ -139,15 +141,22 @@ class TaskTuning:
             on_log=lambda text: self._emit(LogLine(source="reference", text=text)),
         )
         host = await (await self._services.builder()).host()
+        target = request.target or host.target
         extracted = await tuner.extract(
             ExtractRequest(
                 program_path=str(bundle.program_path),
                 params_path=str(bundle.params_path),
-                target=host.target,
+                target=await self._with_cores(target),
                 folder=str(folder),
             )
         )
-        return extracted, target_text(host.target)
+        return extracted, target_text(target)
+
+    async def _with_cores(self, target: dict[str, Any]) -> dict[str, Any]:
+        """The target with the number of the device's cores, which MetaSchedule asks for."""
+        if target["kind"] != "llvm" or "num-cores" in target:
+            return target
+        return {**target, "num-cores": (await (await self._services.worker()).hello()).cpu_count or 1}
 
     async def _plain(self, extracted: Extracted) -> list[float | None]:
         """Latency of each kernel under the default schedule; None where that does not run."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from edgelab.drivers.board_folder import CURRENT_RUNTIME
 from edgelab.drivers.board_lease import lease_command, read_lease
 from edgelab.drivers.device_state import Temperature
@@ -13,7 +11,7 @@ from edgelab.drivers.probe import Command, ProbeReply
 from edgelab.drivers.profile import Profile
 from edgelab.drivers.readings.disk import read_df
 from edgelab.drivers.readings.memory import read_meminfo
-from edgelab.drivers.readings.node_lines import decimal, whole
+from edgelab.drivers.readings.proc import read_cpu_ticks, read_load_average, read_system_name, read_uptime_s
 from edgelab.drivers.readings.zones import read_zones
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -25,7 +23,6 @@ _LOADAVG = "/proc/loadavg"
 _STAT = "/proc/stat"
 _MEMINFO = "/proc/meminfo"
 _OS_RELEASE = "/etc/os-release"
-_PRETTY_NAME = re.compile(r"^PRETTY_NAME=[\"']?([^\"'\n]+)", re.MULTILINE)
 _THROTTLES = ("cpufreq", "devfreq", "throttl", "processor")
 """Cooling devices that slow something down, by what their type contains; fans do not."""
 
@@ -72,8 +69,8 @@ def read_common(reply: ProbeReply) -> Look:
     }
     if reply.board_time_s is None:
         look.unknown("board_clock", "the board's `date` gave no time")
-    if (system := _PRETTY_NAME.search(look.text(_OS_RELEASE) or "")) is not None:
-        look.fields["system"] = system[1]
+    if (system := read_system_name(look.text(_OS_RELEASE) or "")) is not None:
+        look.fields["system"] = system
     _read_load(look)
     _read_space(look)
     _read_zones(look)
@@ -86,37 +83,19 @@ def read_common(reply: ProbeReply) -> Look:
 
 def _read_load(look: Look) -> None:
     """Load average, ticks, cores and uptime, all of /proc (proc(5))."""
-    uptime = _first_number(look.text(UPTIME))
-    look.fields["uptime_s"] = uptime
+    look.fields["uptime_s"] = read_uptime_s(look.text(UPTIME) or "")
     said = look.text(_LOADAVG)
-    if (load := _first_number(said)) is None:
+    if (load := read_load_average(said or "").one_min) is None:
         look.unread("load", _LOADAVG)
     else:
         look.found("load_1min", load, _LOADAVG, said or "")
         look.cite("load", _LOADAVG, said or "")
-    lines = (look.text(_STAT) or "").splitlines()
-    ticks = _ticks(lines[0]) if lines else None
-    look.fields["cpu_ticks"] = ticks
-    if ticks is not None:
-        look.cite("cpu_ticks", _STAT, lines[0])
-    cores = sum(line.startswith("cpu") and line[3:4].isdigit() for line in lines)
-    look.fields["cores"] = cores or None
-
-
-def _first_number(text: str | None) -> float | None:
-    return decimal((text or "").partition(" ")[0])
-
-
-def _ticks(line: str) -> tuple[int, int] | None:
-    """Return (busy, all) of the line `cpu` of /proc/stat; waiting for a disk is not busy."""
-    words = line.split()
-    numbers = [number for number in map(whole, words[1:]) if number is not None]
-    if not words or words[0] != "cpu" or len(numbers) < 5 or len(numbers) != len(words) - 1:
-        return None
-    # Guest time (the 9th and 10th) is in user time already.
-    counted = numbers[:8]
-    idle = sum(counted[3:5])
-    return sum(counted) - idle, sum(counted)
+    stat = look.text(_STAT) or ""
+    ticks = read_cpu_ticks(stat)
+    look.fields["cores"] = ticks.cores
+    look.fields["cpu_ticks"] = None
+    if ticks.busy is not None and ticks.total is not None:
+        look.found("cpu_ticks", (ticks.busy, ticks.total), _STAT, stat.partition("\n")[0])
 
 
 def _read_cooling(look: Look) -> None:

@@ -8,7 +8,8 @@ import msgspec
 
 from edgelab.drivers.readings.node_lines import whole
 
-_CHARGING = 2
+_UNKNOWN, _CHARGING = 1, 2
+"""android.os.BatteryManager BATTERY_STATUS_UNKNOWN and BATTERY_STATUS_CHARGING."""
 
 
 class Battery(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,16 +22,23 @@ class Battery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_battery(text: str) -> Battery:
-    """Read a dump of the battery service."""
+    """Read a dump of the battery service. Lines such as `Capacity level` or `Charging state` are not meant."""
 
     def number(name: str) -> int | None:
-        found = re.search(rf"^ *{name}: (-?[0-9]{{1,9}})\s*$", text, re.MULTILINE)
+        found = re.search(rf"^[ \t]*{name}: (-?[0-9]{{1,9}})[ \t\r]*$", text, re.MULTILINE)
         return whole(found[1]) if found else None
 
     level, scale, tenths, status = (number(name) for name in ("level", "scale", "temperature", "status"))
     return Battery(
-        percent=100 * level / scale if level is not None and scale else None,
+        percent=_percent(level, scale),
         temp_c=tenths / 10 if tenths is not None else None,
         voltage_mv=number("voltage"),
-        charging=status == _CHARGING if status is not None else None,
+        charging=None if status in (None, _UNKNOWN) else status == _CHARGING,
     )
+
+
+def _percent(level: int | None, scale: int | None) -> float | None:
+    """Return the share of the scale; a battery that is not there has level -1 or no scale."""
+    if level is None or scale is None or level < 0 or scale <= 0:
+        return None
+    return 100 * level / scale

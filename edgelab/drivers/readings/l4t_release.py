@@ -14,11 +14,28 @@ JETPACK_OF = {
     "36.4.7": "6.2.1",
     "36.4.4": "6.2.1",
     "36.4.3": "6.2",
+    "36.4.0": "6.1",
     "36.3.0": "6.0",
     "35.6.0": "5.1.4",
+    "35.5.0": "5.1.3",
     "35.4.1": "5.1.2",
+    "35.3.1": "5.1.1",
+    "35.2.1": "5.1",
+    "35.1.0": "5.0.2",
+    "32.7.4": "4.6.4",
+    "32.7.3": "4.6.3",
+    "32.7.2": "4.6.2",
+    "32.7.1": "4.6.1",
+    "32.6.1": "4.6",
+    "32.5.1": "4.5.1",
+    "32.4.4": "4.4.1",
 }
 """JetPack by release (jetson_stats, jtop/core/jetson_variables.py)."""
+
+
+_FIRST_LINE = re.compile(
+    r"# R([0-9]{1,4}) \(release\), REVISION: ([0-9]{1,4}(?:\.[0-9]{1,4}){0,3})(?=,|\s|$)"
+)
 
 
 class L4tRelease(msgspec.Struct, frozen=True):
@@ -30,7 +47,7 @@ class L4tRelease(msgspec.Struct, frozen=True):
 
 def read_l4t_release(text: str) -> L4tRelease:
     """Read the first line, `# R36 (release), REVISION: 4.3, ...`."""
-    found = re.search(r"# R([0-9]{1,4}) \(release\), REVISION: ([0-9]{1,4}(?:\.[0-9]{1,4})*)", text)
+    found = _FIRST_LINE.search(text)
     if not found:
         return L4tRelease()
     release = f"{found[1]}.{found[2]}"

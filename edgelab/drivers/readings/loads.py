@@ -9,7 +9,7 @@ import msgspec
 from edgelab.drivers.readings.node_lines import whole
 
 _RATED = re.compile(r"([0-9]{1,3})@([0-9]{1,15})Hz")
-_CORE = re.compile(r"Core[0-9]: *([0-9]{1,3})%")
+_CORE = re.compile(r"(?:Core[0-9]{1,2}|NPU load): *([0-9]{1,3})%")
 
 
 class RatedLoad(msgspec.Struct, frozen=True):
@@ -32,5 +32,5 @@ def read_permille_load(text: str) -> float | None:
 
 
 def read_npu_load(text: str) -> tuple[int, ...]:
-    """Read Rockchip's NPU load: per cent by core."""
+    """Read Rockchip's NPU load: per cent by core, one where the NPU has one core; empty when not known."""
     return tuple(int(load) for load in _CORE.findall(text))

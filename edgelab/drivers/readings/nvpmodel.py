@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 import msgspec
 
 from edgelab.drivers.readings.node_lines import whole
 
-_MODE = re.compile(r"NV Power Mode: *([^\r\n]*?)\s*$", re.MULTILINE)
-_LISTED = re.compile(r"POWER_MODEL:? ID=([0-9]{1,6}) NAME=(\S+)")
+_MODE = re.compile(r"NV Power Mode: *([^\r\n]*)")
+_LISTED = re.compile(r"POWER_MODEL:? ID=([0-9]{1,6}) NAME=([^\s>]+)")
+_DEFAULT = re.compile(r"PM_CONFIG:? DEFAULT=(?:([^\s()>]{1,99})\()?([0-9]{1,6})\)?(?=[\s>]|$)")
 _PARAM = re.compile(r"PARAM (\w+): ARG (\w+): PATH \S+ REAL_VAL: (-?[0-9]{1,15}) CONF_VAL: (-?[0-9]{1,15})")
+_ASKED = re.compile(r"nvpmodel -m ([0-9]{1,6})")
+_REBOOT = re.compile(r"[Rr]eboot required for changing to this power mode: ([0-9]{1,6})")
+_PROMPT = re.compile(r"^\S{0,99}[$#] ", re.MULTILINE)
+_FAILURE = re.compile(r"failed to (?:set|write)|Error writing")
+_ERROR = "NVPM ERROR:"
 _EACCES = 13
+_LINES_BETWEEN = 16
 
 
 class NvpmodelQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +43,8 @@ class NvpmodelQuery(msgspec.Struct, frozen=True, kw_only=True):
 class NvpmodelChange(msgspec.Struct, frozen=True, kw_only=True):
     """What `nvpmodel -m` and the queries around it printed. Success prints nothing: only `after` proves it.
 
-    `changed` is None when there was no second query and nothing says that the change was not carried out.
+    `changed` is None when there were not two queries to compare and nothing says that the change was not
+    carried out. `errno` is the first error number of a change that failed.
     """
 
     before: str | None = None
@@ -80,55 +89,55 @@ def read_nvpmodel_query(text: str) -> NvpmodelQuery:
     return NvpmodelQuery(
         mode=mode,
         id=number,
-        warnings=len(re.findall(r"^NVPM WARN", text, re.MULTILINE)),
-        permission_limited=any(number == _EACCES for number in _errnos(text)),
+        warnings=sum(line.startswith("NVPM WARN") for line in text.split("\n")),
+        permission_limited=_EACCES in map(_errno, _errors(text)),
         gpu_min_hz=params.get(("GPU", "MIN_FREQ"), (None, None))[0],
         gpu_max_hz=gpu_max,
         gpu_conf_hz=conf,
-        tpc_pg_mask=params.get(("TPC_POWER_GATING", "TPC_PG_MASK"), (None, None))[0],
+        tpc_pg_mask=next((real for (_, arg), (real, _) in params.items() if arg == "TPC_PG_MASK"), None),
         modes=_listed(text),
     )
 
 
 def read_nvpmodel_change(text: str) -> NvpmodelChange:
     """Read what a change of the power mode printed, with the queries before and after it where there are any."""
-    errors = tuple(line.strip() for line in re.findall(r"^NVPM ERROR:(.*)$", text, re.MULTILINE))
-    asked = re.search(r"nvpmodel -m ([0-9]{1,6})", text)
-    required = re.search(r"[Rr]eboot required for changing to this power mode: ([0-9]{1,6})", text)
+    asked, reboot = _ASKED.search(text), _REBOOT.search(text)
     head, _, tail = text.partition(asked[0]) if asked else ("", "", text)
-    before, after = _queried(head), _queried(tail)
-    target = (asked or required or [None, None])[1]
-    errnos = _errnos(text)
-    was, number_was = before[-1] if before else (None, None)
-    now, number_now = after[-1] if after else (None, None)
-    carried_out = not any("optMask" in error for error in errors)
+    errors = _errors(_PROMPT.split(tail, maxsplit=1)[0])
+    was, was_id = (_queried(head) or [(None, None)])[-1]
+    now, now_id = (_queried(tail) or [(None, None)])[-1]
+    target = asked or reboot
+    refused = any("optMask" in error or "bad input" in error for error in errors)
+    # A change that nobody was asked about and that was not carried out has failed.
+    failed = any(map(_FAILURE.search, errors)) or (refused and reboot is None)
+    numbers = [number for number in map(_errno, errors) if number is not None]
     return NvpmodelChange(
         before=was,
-        before_id=number_was,
+        before_id=was_id,
         after=now,
-        after_id=number_now,
-        target_id=int(target) if target is not None else None,
-        reboot_required=required is not None,
-        rebooting=re.search(r"^NVPM WARN: rebooting", text, re.MULTILINE) is not None,
-        failed=any("failed to" in error or "Error writing" in error for error in errors),
-        errno=errnos[0] if errnos else None,
-        changed=(now != was if now is not None else None) if carried_out else False,
+        after_id=now_id,
+        target_id=int(target[1]) if target else None,
+        reboot_required=reboot is not None,
+        rebooting=any(line.startswith("NVPM WARN: rebooting") for line in text.split("\n")),
+        failed=failed,
+        errno=numbers[0] if failed and numbers else None,
+        changed=False if refused else None if was is None or now is None else now != was,
         errors=errors,
     )
 
 
 def read_nvpmodel_conf(text: str) -> NvpmodelConf:
-    """Read /etc/nvpmodel.conf or the listing of `nvpmodel -p --verbose`."""
-    modes = _listed(text)
-    default = re.search(r"PM_CONFIG:? DEFAULT=(?:([^\s()]+)\()?([0-9]{1,6})\)?", text)
+    """Read /etc/nvpmodel.conf or the listing of `nvpmodel -p --verbose`; comments say nothing."""
+    text = "\n".join(line for line in text.split("\n") if not line.lstrip().startswith("#"))
+    modes, default = _listed(text), _DEFAULT.search(text)
     gpu_max: dict[int, int] = {}
     tpc_mask: dict[int, int] = {}
     for section in re.split(r"(?=POWER_MODEL:? ID=)", text):
         if not (head := _LISTED.match(section)):
             continue
-        if found := re.search(r"GPU MAX_FREQ (-?[0-9]{1,15})", section):
+        if found := re.search(r"\bGPU MAX_FREQ (-?[0-9]{1,15})\b", section):
             gpu_max[int(head[1])] = int(found[1])
-        if found := re.search(r"TPC_PG_MASK ([0-9]{1,15})", section):
+        if found := re.search(r"\bTPC_PG_MASK ([0-9]{1,15})\b", section):
             tpc_mask[int(head[1])] = int(found[1])
     number = int(default[2]) if default else None
     name = (default[1] if default else None) or (modes.get(number) if number is not None else None)
@@ -143,12 +152,18 @@ def read_nvpmodel_status(text: str) -> NvpmodelStatus:
 
 
 def _queried(text: str) -> list[tuple[str, int | None]]:
-    """Return the modes that queries named, each with the number in the line after it."""
+    """Return the modes that queries named, each with the number in the line after it.
+
+    Warnings and errors go to another stream than the answer and may come between its two lines.
+    """
+    lines = text.split("\n")
     found = []
-    for match in _MODE.finditer(text):
-        following = text[match.end() :].lstrip("\r").removeprefix("\n").partition("\n")[0]
-        if match[1]:
-            found.append((match[1], whole(following)))
+    for index, line in enumerate(lines):
+        match = _MODE.search(line)
+        if match and (name := match[1].strip()):
+            following = islice(lines, index + 1, index + 1 + _LINES_BETWEEN)
+            number = next((whole(line) for line in following if not line.startswith("NVPM ")), None)
+            found.append((name, number))
     return found
 
 
@@ -156,8 +171,11 @@ def _listed(text: str) -> dict[int, str]:
     return {int(number): name for number, name in _LISTED.findall(text)}
 
 
-def _errnos(text: str) -> list[int]:
-    """Return the error numbers at the ends of lines that say what could not be opened, read or written."""
-    return [
-        int(found) for found in re.findall(r"^NVPM ERROR: Error .*: ([0-9]{1,4})\s*$", text, re.MULTILINE)
-    ]
+def _errors(text: str) -> tuple[str, ...]:
+    return tuple(line.removeprefix(_ERROR).strip() for line in text.split("\n") if line.startswith(_ERROR))
+
+
+def _errno(error: str) -> int | None:
+    """Return the error number at the end of an error; what follows `VAL` is a value."""
+    head, _, number = error.rpartition(": ")
+    return int(number) if re.fullmatch(r"[0-9]{1,4}", number) and not head.endswith(" VAL") else None

@@ -7,14 +7,17 @@ import re
 import msgspec
 
 _RAM = re.compile(r"\bRAM ([0-9]{1,9})/([0-9]{1,9})MB")
-_CPUS = re.compile(r"\bCPU \[([^\]]*)\]")
-_GPU = re.compile(r"\bGR3D_FREQ (?:([0-9]{1,3})%)?(?:@\[?([0-9,]+)\]?)?")
-_TEMPERATURE = re.compile(r"\b([A-Za-z][\w-]*)@(-?[0-9]{1,4}(?:\.[0-9]{1,6})?)C(?:/-?[0-9.]{1,12}C)?(?=\s|$)")
-_RAIL = re.compile(
-    r"(?<=\s)([A-Z][A-Z0-9_]*) ([0-9]{1,9})(?:mW)?/[0-9]{1,9}(?:mW)?(?:/[0-9]{1,9}mW)?(?=\s|$)"
+_CPUS = re.compile(r"\bCPU \[([^\]]{0,2048})\]")
+# Without its bracket or blank a clock was cut in the middle of its number.
+_GPU = re.compile(r"\bGR3D_FREQ (?:([0-9]{1,3})%)?(?:@\[([0-9,]{1,99})\]|@([0-9]{1,9})(?=\s))?")
+_TEMPERATURE = re.compile(
+    r"(?<![\w-])([A-Za-z][\w-]{0,31})@(-?[0-9]{1,4}(?:\.[0-9]{1,6})?)C(?:/-?[0-9.]{1,12}C)?(?=\s|$)"
 )
-_NOT_RAILS = frozenset({"RAM", "SWAP", "IRAM"})
+_RAIL = re.compile(
+    r"(?<=\s)([A-Z][A-Z0-9_]{0,31}) ([0-9]{1,9})(?:mW)?/[0-9]{1,9}(?:mW)?(?:/[0-9]{1,9}mW)?(?=\s|$)"
+)
 _OFF_C = -200.0
+"""A sensor without power reads -256 C."""
 
 
 class Tegrastats(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,21 +46,27 @@ class Tegrastats(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_tegrastats(text: str) -> Tegrastats:
-    """Read the last complete line of a stream, which may begin and end in the middle of one."""
-    lines = text.splitlines(keepends=True)
-    whole = [line for line in lines if _RAM.search(line) and _GPU.search(line)]
-    ended = [line for line in whole if line.endswith("\n")] or (whole if len(lines) == 1 else [])
-    if not ended:
-        return Tegrastats()
-    line = ended[-1].strip()
+    """Read the last complete line of a stream, which may begin and end in the middle of one.
+
+    A text of one line alone need not end in a line feed.
+    """
+    line = _last_complete(text)
     ram, cpus, gpu = _RAM.search(line), _CPUS.search(line), _GPU.search(line)
-    clocks = [int(rate) for rate in (gpu[2] or "").split(",") if rate] if gpu else []
+    shown = ((gpu[2] or gpu[3] or "") if gpu else "").split(",")
+    clocks = [int(rate) for rate in shown if re.fullmatch("[0-9]{1,9}", rate)]
     zones = {name.lower(): float(value) for name, value in _TEMPERATURE.findall(line)}
     return Tegrastats(
         ram=(int(ram[1]), int(ram[2])) if ram else None,
         gpu_util=int(gpu[1]) if gpu and gpu[1] else None,
-        gpu_mhz=max(clocks) if clocks else None,
+        gpu_mhz=max(clocks, default=None),
         temperatures={name: celsius for name, celsius in zones.items() if celsius > _OFF_C},
-        rails={name: int(now) for name, now in _RAIL.findall(line) if name not in _NOT_RAILS},
-        cpu_off=cpus[1].split(",").count("off") if cpus else None,
+        rails={name: int(now) for name, now in _RAIL.findall(line)},
+        cpu_off=[cpu.strip() for cpu in cpus[1].split(",")].count("off") if cpus else None,
     )
+
+
+def _last_complete(text: str) -> str:
+    """Return the last line that is complete: it shows the memory, which comes first, and it ends."""
+    *ended, rest = text.split("\n")
+    lines = [f"{line}\n" for line in ended] or [rest]
+    return next((line for line in reversed(lines) if _RAM.search(line)), "")

@@ -17,7 +17,7 @@ class Transitions(msgspec.Struct, frozen=True):
 
 def read_trans_stat(text: str) -> Transitions:
     """Read the table by its row labels: heads of ten digits touch each other."""
-    rows = re.findall(r"^ *(\*?) *([0-9]{1,15}): ", text, re.MULTILINE)
+    rows = re.findall(r"^ *(?:(\*) *)?([0-9]{1,15}): ", text, re.MULTILINE)
     total = re.search(r"Total transition : ([0-9]{1,15})", text)
     current = next((int(freq) for mark, freq in rows if mark), None)
     return Transitions(current, tuple(int(freq) for _, freq in rows), int(total[1]) if total else None)

@@ -9,7 +9,7 @@ import msgspec
 
 from edgelab.drivers.readings.node_lines import whole
 
-_CONSTANT = frozenset({"PMIC-Die"})
+_CONSTANT = frozenset({"pmic-die"})
 """Zones that always show the same number (100 C on a Nano)."""
 
 _HIGHEST_C = 200.0
@@ -48,7 +48,7 @@ def read_zones(nodes: Mapping[str, str]) -> Zones:
         name = nodes[f"{folder}/type"].strip()
         milli = whole(nodes.get(f"{folder}/temp"))
         celsius = None if milli is None else milli / 1000
-        if name in _CONSTANT or celsius is None or not 0 < celsius < _HIGHEST_C:
+        if name.lower() in _CONSTANT or celsius is None or not 0 < celsius < _HIGHEST_C:
             ignored.append(name)
         else:
             known.append(Zone(name, celsius, f"{folder}/temp"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -12,9 +13,12 @@ from pathlib import Path
 
 import msgspec
 
+from edgelab.drivers.simulated.models import MODELS
 from edgelab.errors import NotReadyError
 
 _START_LIMIT_S = 20.0
+_MOST_STARTS = 3
+_MOST_LOG_BYTES = 1 << 20
 _POLL_S = 0.02
 
 
@@ -51,25 +55,41 @@ def ensure_running(folder: Path, name: str, profile: str) -> BoardPlace:
 
     Safe for several processes at once. Raises `NotReadyError` when the board is not served in time.
     """
+    folder = folder.absolute()
+    if profile not in MODELS:
+        raise NotReadyError(
+            f"There is no simulated board for the profile {profile!r} of {name}.",
+            advice=f"Simulated are {', '.join(MODELS)}.",
+        )
     try:
-        requests_folder(folder).mkdir(parents=True, exist_ok=True)
-        request = requests_folder(folder) / name
-        if not request.exists():
-            request.write_text(profile)
-        end_s = time.monotonic() + _START_LIMIT_S
-        while time.monotonic() < end_s:
-            _start_if_absent(folder)
-            place = _place(folder, name)
-            if place is not None:
-                return place
-            time.sleep(_POLL_S)
+        return _place_in_time(folder, name, profile)
     except OSError as error:
         raise NotReadyError(
             f"The simulated boards in {folder} cannot be served: {error.strerror}.",
             advice="Free disk space there or choose another folder with --home.",
         ) from error
+
+
+def _place_in_time(folder: Path, name: str, profile: str) -> BoardPlace:
+    requests_folder(folder).mkdir(parents=True, exist_ok=True)
+    request = requests_folder(folder) / name
+    if not request.exists():
+        request.write_text(profile)
+    end_s = time.monotonic() + _START_LIMIT_S
+    starts = 0
+    while time.monotonic() < end_s:
+        if starts < _MOST_STARTS:
+            starts += _start_if_absent(folder)
+        elif not is_running(folder):
+            break
+        place = _place(folder, name)
+        if place is not None:
+            return place
+        time.sleep(_POLL_S)
     raise NotReadyError(
-        f"The simulated board {name} was not served within {_START_LIMIT_S:g} s.",
+        f"The simulated board {name} was not served within {_START_LIMIT_S:g} s."
+        if starts < _MOST_STARTS
+        else f"The process that serves the simulated board {name} ended {starts} times while it started.",
         advice=f"See {folder / 'serve.log'}.",
     )
 
@@ -77,16 +97,19 @@ def ensure_running(folder: Path, name: str, profile: str) -> BoardPlace:
 def stop(folder: Path, time_limit_s: float = 10.0) -> None:
     """End the serving process of a folder and wait for that; nothing happens when there is none."""
     end_s = time.monotonic() + time_limit_s
+    told = None
     while is_running(folder) and time.monotonic() < end_s:
         with contextlib.suppress(OSError, msgspec.DecodeError):
             served = msgspec.json.decode(boards_file(folder).read_bytes(), type=Served)
-            os.kill(served.pid, 15)
+            if served.pid != told:
+                os.kill(served.pid, signal.SIGTERM)
+                told = served.pid
         time.sleep(_POLL_S)
 
 
 def is_running(folder: Path) -> bool:
-    """Whether a process serves the boards of a folder now."""
-    descriptor = _try_lock(folder)
+    """Whether a process serves the boards of a folder now, or is about to."""
+    descriptor = try_lock(folder)
     if descriptor is None:
         return True
     os.close(descriptor)
@@ -94,17 +117,16 @@ def is_running(folder: Path) -> bool:
 
 
 def _place(folder: Path, name: str) -> BoardPlace | None:
-    if not is_running(folder):
-        return None
     try:
         served = msgspec.json.decode(boards_file(folder).read_bytes(), type=Served)
     except (FileNotFoundError, msgspec.DecodeError):
         return None
-    return served.boards.get(name)
+    # What a killed process announced stays behind.
+    return served.boards.get(name) if is_running(folder) else None
 
 
-def _try_lock(folder: Path) -> int | None:
-    """Return a descriptor that holds the folder's lock, None while a serving process holds it."""
+def try_lock(folder: Path) -> int | None:
+    """Return a descriptor that holds the folder's lock, None while a serving process holds it. Raises OSError."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(folder / "serve.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -115,20 +137,29 @@ def _try_lock(folder: Path) -> int | None:
     return descriptor
 
 
-def _start_if_absent(folder: Path) -> None:
-    descriptor = _try_lock(folder)
+def _start_if_absent(folder: Path) -> bool:
+    """Start the serving process unless there is one; returns whether it had to."""
+    descriptor = try_lock(folder)
     if descriptor is None:
-        return
+        return False
     try:
         boards_file(folder).unlink(missing_ok=True)
-        with (folder / "serve.log").open("ab") as log:
-            subprocess.Popen(
+        log = folder / "serve.log"
+        mode = "wb" if log.exists() and log.stat().st_size > _MOST_LOG_BYTES else "ab"
+        with log.open(mode) as file:
+            # Ends once the process that serves is forked, so nobody has a child to wait for.
+            subprocess.run(
                 [sys.executable, "-m", "edgelab.drivers.simulated.serve", str(folder), str(descriptor)],
                 stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
+                stdout=file,
+                stderr=file,
                 start_new_session=True,
                 pass_fds=[descriptor],
+                timeout=_START_LIMIT_S,
+                check=False,
             )
+    except subprocess.TimeoutExpired:
+        return True
     finally:
         os.close(descriptor)
+    return True

@@ -2,118 +2,113 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import secrets
 import shutil
-import tempfile
 import time
 import uuid
 from pathlib import Path
 
 import msgspec
 
+from edgelab.drivers.simulated import events
+from edgelab.drivers.simulated.board_model import ClockModel
+from edgelab.drivers.simulated.board_state import BoardState, load, save
+from edgelab.drivers.simulated.environment import HOME, lease_path
 from edgelab.drivers.simulated.faults import Faults
 from edgelab.drivers.simulated.faults import write as write_faults
-from edgelab.drivers.simulated.models import MODELS, BoardModel, ClockModel
+from edgelab.drivers.simulated.models import model_of, version_of
+from edgelab.drivers.simulated.node_file import forget, put, text_of
+from edgelab.drivers.simulated.orin import CONF, STATUS
 
-STATE = "etc/edgelab/state.json"
-
-
-class BoardState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a board remembers between commands. Times are seconds since the epoch of this machine."""
-
-    profile: str
-    boot_s: float
-    boot_id: str
-    settled_s: float
-    throttles: float = 0.0
-    busy_ticks: float = 1000.0
-    all_ticks: float = 100_000.0
+__all__ = ["BoardState", "boot", "create", "load", "put", "remove", "save"]
 
 
 def create(tree: Path, profile: str) -> None:
-    """Make a board's tree, freshly booted, unless it is there. Raises OSError."""
-    if (tree / STATE).exists():
-        return
-    model = MODELS[profile]()
-    for folder in ("etc/edgelab", "home/lab", "tmp", "proc/sys/kernel/random", "sys/class/thermal"):
+    """Make a board's tree, freshly booted, unless it is there. Raises OSError.
+
+    A tree that another version of EdgeLab made is made anew; its home stays, with the runtime that was sent.
+    """
+    try:
+        if load(tree).version == version_of(profile):
+            return
+    except (FileNotFoundError, msgspec.DecodeError):
+        pass
+    model = model_of(profile)
+    for folder in ("bin", "etc", "proc", "sys", "usr", "var", "system"):
+        shutil.rmtree(tree / folder, ignore_errors=True)
+    forget(tree)
+    for folder in ("etc/edgelab/busy", events.FOLDER, HOME, "tmp"):
         (tree / folder).mkdir(parents=True, exist_ok=True)
     for path, script in model.tools.items():
         put(tree, path, f"#!/bin/sh{script}")
         (tree / path).chmod(0o755)
+    for path, target in model.links.items():
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).symlink_to(Path(*[".."] * path.count("/")) / target)
     write_faults(tree, Faults())
-    boot(tree, profile, model)
+    boot(tree, profile)
 
 
-def boot(tree: Path, profile: str, model: BoardModel) -> None:
-    """Put all nodes as they are after booting; what survives a reboot (the power mode, the home) stays."""
-    kept = "var/lib/nvpmodel/status"
+def boot(tree: Path, profile: str, *, uptime_s: float | None = None) -> None:
+    """Put all nodes as they are after booting; what survives that (the power mode, the home) stays.
+
+    Without `uptime_s` the board was booted some hours ago.
+    """
+    model = model_of(profile)
     for path, text in model.files.items():
-        if path != kept or not (tree / kept).exists():
+        if path != STATUS or not (tree / STATUS).exists():
             put(tree, path, text)
     for clock in model.clocks:
-        _put_clock(tree, clock, _cap_hz(tree) if clock.kind == "gpu" else None)
-    for number, (zone, celsius) in enumerate(model.zones_c.items()):
+        _put_clock(tree, clock, mode_cap(tree, clock))
+    for number, zone in enumerate(model.zones_c):
         put(tree, f"sys/class/thermal/thermal_zone{number}/type", f"{zone}\n")
-        put(tree, f"sys/class/thermal/thermal_zone{number}/temp", f"{int(celsius * 1000)}\n")
-    (tree / "tmp/edgelab.lease").unlink(missing_ok=True)
+    for number, kind in enumerate(model.cooling):
+        put(tree, f"sys/class/thermal/cooling_device{number}/type", f"{kind}\n")
+    lease_path(tree, profile).unlink(missing_ok=True)
     now_s = time.time()
-    uptime_s = 3600 + secrets.randbelow(86_400)
-    state = BoardState(profile=profile, boot_s=now_s - uptime_s, boot_id=str(uuid.uuid4()), settled_s=now_s)
-    save(tree, state)
+    boot_s = now_s - (3600 + secrets.randbelow(86_400) if uptime_s is None else uptime_s)
+    version, boot_id = version_of(profile), str(uuid.uuid4())
+    save(tree, BoardState(profile=profile, version=version, boot_s=boot_s, boot_id=boot_id, settled_s=now_s))
 
 
-def _cap_hz(tree: Path) -> int | None:
-    """Return what a Jetson's power mode allows its GPU, None where nothing does."""
-    status, conf = tree / "var/lib/nvpmodel/status", tree / "etc/nvpmodel.conf"
-    if not status.exists():
+def mode_value(tree: Path, name: str) -> int | None:
+    """Return what a Jetson's power mode sets `name` to, such as `GPU MAX_FREQ`; None where it sets nothing."""
+    status, conf = text_of(tree, STATUS), text_of(tree, CONF)
+    if status is None or conf is None:
         return None
-    mode = int(status.read_text().partition(":")[2])
-    _, _, section = conf.read_text().partition(f"POWER_MODEL ID={mode} ")
-    cap = int(section.partition("GPU MAX_FREQ ")[2].split()[0])
-    return None if cap < 0 else cap
+    mode = int(status.partition(":")[2].split()[0])
+    section = conf.partition(f"POWER_MODEL ID={mode} ")[2].partition("\n\n")[0]
+    for line in section.splitlines():
+        if line.startswith(f"{name} "):
+            return int(line.split()[-1])
+    return None
 
 
-def _put_clock(tree: Path, clock: ClockModel, cap_hz: int | None) -> None:
-    low, high = clock.steps_hz[0] // clock.unit_hz, (cap_hz or clock.steps_hz[-1]) // clock.unit_hz
-    prefix = "scaling_" if clock.kind == "cpu" else ""
-    put(tree, f"{clock.folder}/{prefix}governor", f"{clock.governor}\n")
-    put(tree, f"{clock.folder}/{prefix}min_freq", f"{low}\n")
-    put(tree, f"{clock.folder}/{prefix}max_freq", f"{high}\n")
-    put(tree, f"{clock.folder}/{prefix}cur_freq", f"{low}\n")
+def mode_cap(tree: Path, clock: ClockModel) -> int | None:
+    """Return the upper limit that a Jetson's power mode sets for a clock, in its node's unit; None for none."""
+    cap = mode_value(tree, f"{clock.mode_name} MAX_FREQ") if clock.mode_name else None
+    return None if cap is None or cap < 0 else cap
+
+
+def _put_clock(tree: Path, clock: ClockModel, cap: int | None) -> None:
+    low, high = clock.steps_hz[0] // clock.unit_hz, clock.steps_hz[-1] // clock.unit_hz
+    put(tree, clock.node("governor"), f"{clock.governor}\n")
+    put(tree, clock.node("min_freq"), f"{low}\n")
+    put(tree, clock.node("max_freq"), f"{cap or high}\n")
+    put(tree, clock.node("cur_freq"), f"{low}\n")
     if clock.kind == "cpu":
+        put(tree, f"{clock.folder}/cpuinfo_min_freq", f"{low}\n")
         put(tree, f"{clock.folder}/cpuinfo_max_freq", f"{high}\n")
         put(tree, f"{clock.folder}/related_cpus", " ".join(map(str, clock.cpus)) + "\n")
-    elif "userspace" in clock.governors:
-        put(tree, f"{clock.folder}/userspace/set_freq", f"{low}\n")
-
-
-def put(tree: Path, path: str, text: str) -> None:
-    """Write one file of the tree, unless it holds that already; whoever reads it sees the old or the new text."""
-    place = tree / path
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        if place.read_text() == text:
-            return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    # Not beside the node: a pattern over its folder would find it.
-    descriptor, name = tempfile.mkstemp(dir=tree)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-    Path(name).chmod(0o644)
-    Path(name).replace(place)
-
-
-def load(tree: Path) -> BoardState:
-    """Return what the board in `tree` remembers."""
-    return msgspec.json.decode((tree / STATE).read_bytes(), type=BoardState)
-
-
-def save(tree: Path, state: BoardState) -> None:
-    """Keep what the board remembers."""
-    put(tree, STATE, msgspec.json.encode(state).decode())
+        return
+    put(tree, f"{clock.folder}/name", f"{Path(clock.folder).name}\n")
+    put(tree, f"{clock.folder}/polling_interval", "50\n")
+    put(tree, f"{clock.folder}/device/of_node/name", f"{clock.tree_name}\0")
+    if clock.set_point is not None:
+        put(tree, clock.set_point, f"{low}\n")
 
 
 def remove(tree: Path) -> None:
     """Throw a board away."""
     shutil.rmtree(tree, ignore_errors=True)
+    forget(tree)

@@ -24,6 +24,7 @@ KEEPALIVE_COUNT = 3
 _CHANNELS = 6
 """OpenSSH allows ten sessions a connection; lease, worker and file transfer hold some of them for long."""
 
+_CHANNEL_WAITS_S = (0.05, 0.1, 0.2, 0.4, 0.8)
 _CLOSE_LIMIT_S = 2.0
 _MOST_OUTPUT_BYTES = 16 << 20
 _CHUNK_BYTES = 1 << 16
@@ -64,18 +65,27 @@ class SshLink:
     async def process(self, line: str) -> AsyncIterator[Process]:
         """Run a line of the board's shell with its streams open; leaving ends the channel."""
         try:
-            process = await opened(
-                self.connection.create_process(
-                    line, encoding=None, stdin=asyncssh.PIPE, stdout=asyncssh.PIPE, stderr=asyncssh.PIPE
-                ),
-                asyncssh.SSHClientProcess.close,
-            )
+            process = await self._start(line)
         except (OSError, asyncssh.Error) as error:
             raise failure_of(error, self.address, None) from error
         try:
             yield process
         finally:
             process.close()
+
+    async def _start(self, line: str) -> Process:
+        """Open a channel; refused, again: a server counts one until what ran in it is gone."""
+        for wait_s in (*_CHANNEL_WAITS_S, None):
+            start = self.connection.create_process(
+                line, encoding=None, stdin=asyncssh.PIPE, stdout=asyncssh.PIPE, stderr=asyncssh.PIPE
+            )
+            try:
+                return await opened(start, asyncssh.SSHClientProcess.close)
+            except asyncssh.ChannelOpenError:
+                if wait_s is None or self.connection.is_closed():
+                    raise
+                await asyncio.sleep(wait_s)
+        raise AssertionError("the last try returns or raises")
 
     async def run(self, line: str, given: bytes, time_limit_s: float) -> CommandResult:
         """Run a line, give it `given` on its input (which stays open) and wait for its end.

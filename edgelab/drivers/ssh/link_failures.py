@@ -30,20 +30,12 @@ def failure_of(
         # Refused by asyncssh itself (a revoked key), or at a jump host that only ~/.ssh/config knows.
         message = f"{where}: a host key on the way is not trusted: {error.reason}."
         return LinkFailure("changed_host_key", message, advice=f"See what ssh says: ssh -v {host}")
+    if isinstance(error, asyncssh.PermissionDenied | asyncssh.KeyImportError):
+        return _of_login(error, address, where)
     if isinstance(error, ConnectionRefusedError) or _errnos(error) == {errno.ECONNREFUSED}:
         port = f"port {address.port}" if address.port else "its SSH port"
         message = f"{where}: nobody listens at {port}."
         return LinkFailure("refused", message, advice="Is the board up, and its SSH server?")
-    if isinstance(error, asyncssh.PermissionDenied):
-        if _needs_passphrase(address.key):
-            return _locked_key(address, where)
-        advice = "Check user and key in lab.toml, and ~/.ssh/authorized_keys on the board."
-        return LinkFailure("login", f"{where}: the login was refused ({error.reason}).", advice=advice)
-    if isinstance(error, asyncssh.KeyEncryptionError):
-        return _locked_key(address, where)
-    if isinstance(error, asyncssh.KeyImportError):
-        message = f"{where}: the key {address.key} cannot be read as a key: {error}."
-        return LinkFailure("login", message, advice="Name a private key in lab.toml.")
     if isinstance(error, FileNotFoundError | PermissionError):
         message = f"{where}: {error.filename} cannot be read: {error.strerror}."
         return LinkFailure("login", message, advice="Check key and known_hosts in lab.toml.")
@@ -66,17 +58,34 @@ def _errnos(error: Exception) -> set[int]:
     return {int(number) for number in re.findall(r"\[Errno (\d+)\]", str(error))}
 
 
+def _of_login(
+    error: asyncssh.PermissionDenied | asyncssh.KeyImportError, address: SshAddress, where: str
+) -> LinkFailure:
+    if _is_locked(error) or (isinstance(error, asyncssh.PermissionDenied) and _needs_passphrase(address.key)):
+        return _locked_key(address, where)
+    if isinstance(error, asyncssh.PermissionDenied):
+        advice = "Check user and key in lab.toml, and ~/.ssh/authorized_keys on the board."
+        return LinkFailure("login", f"{where}: the login was refused ({error.reason}).", advice=advice)
+    message = f"{where}: the key {address.key} cannot be read as a key: {error}."
+    return LinkFailure("login", message, advice="Name a private key in lab.toml.")
+
+
 def _needs_passphrase(key: str) -> bool:
     """Whether the login failed with a key that nobody unlocked: it was left out, for the agent to offer it."""
     if not key:
         return False
     try:
         asyncssh.read_private_key(str(Path(key).expanduser()))
-    except asyncssh.KeyEncryptionError:
-        return True
-    except (OSError, asyncssh.KeyImportError):
-        return False
+    except (OSError, asyncssh.KeyImportError) as error:
+        return _is_locked(error)
     return False
+
+
+def _is_locked(error: Exception) -> bool:
+    """Whether a key wants a passphrase; where none was given, asyncssh 2.24 says so by its text alone."""
+    return isinstance(error, asyncssh.KeyEncryptionError) or (
+        isinstance(error, asyncssh.KeyImportError) and "passphrase" in str(error).lower()
+    )
 
 
 def _locked_key(address: SshAddress, where: str) -> LinkFailure:

@@ -14,6 +14,8 @@ import asyncssh
 from edgelab.drivers.board_folder import BLOBS, CURRENT_RUNTIME, RUNTIMES, WORKERS
 from edgelab.drivers.ssh.blobs import BlobUpload
 from edgelab.drivers.ssh.link import Process, SshLink
+from edgelab.drivers.ssh.link_failures import lost
+from edgelab.drivers.transport import LinkFailure
 from edgelab.drivers.worker_client import MAX_REPLY_BYTES
 from edgelab.errors import NotReadyError
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 1 << 16
 _STDERR_TAIL_BYTES = 16_384
 _END_LIMIT_S = 5.0
+_START_LIMIT_S = 20.0
 
 
 async def start_worker(
@@ -44,17 +47,35 @@ async def start_worker(
     await blobs.send(content, remote, digest)
     # env= of the protocol is dropped by most servers.
     line = shlex.join(["exec", "env", "TVM_USE_RUNTIME_LIB=1", python, remote, "--blobs", BLOBS])
-    line = f"mkdir -p {BLOBS} && chmod 700 {BLOBS} && {line}"
-    stack = contextlib.AsyncExitStack()
-    process = await stack.enter_async_context(link.process(line))
-    return RemoteWorker(process, stack)
+    line = f"mkdir -p {BLOBS} && chmod 700 {BLOBS} && echo $$ && {line}"
+    async with contextlib.AsyncExitStack() as stack:
+        process = await stack.enter_async_context(link.process(line))
+        group = await _first_line(link, process)
+        return RemoteWorker(link, process, group, stack.pop_all())
+
+
+async def _first_line(link: SshLink, process: Process) -> int | None:
+    """Return the group of the worker's processes: a server makes each command the leader of one."""
+    try:
+        async with asyncio.timeout(_START_LIMIT_S):
+            line = await process.stdout.readline()
+    except TimeoutError as error:
+        message = f"{link.address.device} did not start the worker within {_START_LIMIT_S:g} s."
+        raise LinkFailure("timeout", message, advice="Is the board very busy?") from error
+    except (OSError, asyncssh.Error) as error:
+        raise lost(link.address, str(error)) from error
+    return int(line) if line.strip().isdigit() else None
 
 
 class RemoteWorker:
     """A worker over a channel. The channel's end is the worker's end: it reads its standard input."""
 
-    def __init__(self, process: Process, stack: contextlib.AsyncExitStack) -> None:
+    def __init__(
+        self, link: SshLink, process: Process, group: int | None, stack: contextlib.AsyncExitStack
+    ) -> None:
+        self._link = link
         self._process = process
+        self._group = group
         self._stack = stack
         # asyncssh hands out parts of lines that are longer than its window; a real reader joins them.
         self.reader = asyncio.StreamReader(limit=MAX_REPLY_BYTES)
@@ -62,6 +83,7 @@ class RemoteWorker:
         self.reader.set_transport(self._flow)
         self.writer = _Writer(process)
         self._stderr_tail = bytearray()
+        self._closing = False
         self._tasks = [asyncio.create_task(self._read_replies()), asyncio.create_task(self._read_stderr())]
 
     async def describe_end(self) -> tuple[str, str]:
@@ -80,20 +102,36 @@ class RemoteWorker:
         return f"exit {self._process.exit_status}", tail
 
     async def close(self) -> None:
-        """See `WorkerConnection.close`."""
-        with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):
+        """See `WorkerConnection.close`; one that does not hear that its input closed is killed."""
+        # It may wait for somebody to read what it says.
+        self._closing = True
+        self._flow.resume_reading()
+        with contextlib.suppress(OSError, asyncssh.Error):
             self._process.stdin.write_eof()
+        try:
             async with asyncio.timeout(_END_LIMIT_S):
                 await self._process.wait_closed()
+        except TimeoutError:
+            await self._kill()
+        except (OSError, asyncssh.Error):
+            pass
         await self._stack.aclose()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    async def _kill(self) -> None:
+        if self._group is None:
+            return
+        # Over a link that is broken by now it ends as its input does there.
+        with contextlib.suppress(LinkFailure, TimeoutError):
+            await self._link.run(f"kill -s KILL -- -{self._group}", b"", _END_LIMIT_S)
+
     async def _read_replies(self) -> None:
         try:
             while data := await self._process.stdout.read(_CHUNK_BYTES):
-                self.reader.feed_data(data)
+                if not self._closing:
+                    self.reader.feed_data(data)
                 await self._flow.wanted.wait()
         except (OSError, asyncssh.Error):
             pass

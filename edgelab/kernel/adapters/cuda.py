@@ -18,10 +18,11 @@ import tvm
 from tvm.relax.backend.cuda import pipeline
 
 from edgelab.errors import EvaluationFailure, FailureClass, NotReadyError, UsageError
-from edgelab.kernel.adapters import cuda_image, device_source, gpu_lowering
+from edgelab.kernel.adapters import device_source, gpu_lowering
 from edgelab.kernel.adapters.llvm import host_target, link
 from edgelab.kernel.diagnostics import clip
 from edgelab.kernel.source_guard import cuda as guard
+from edgelab.worker import cuda_image
 
 _ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?")
 _COMPILE_TIME_LIMIT_S = 120.0

@@ -67,6 +67,12 @@ class ClDeviceApi final : public tvm::runtime::DeviceAPI {
     cl_int code = kSuccess;
     cl_mem buffer = OpenCL::Get().CreateBuffer(cl.Context(), kMemReadWrite, std::max<size_t>(bytes, 1), nullptr, &code);
     Check(code, "allocating " + std::to_string(bytes) + " bytes on " + cl.name);
+    // All bits set is NaN: what a kernel reads without anyone having written it must not pass for a result.
+    const uint8_t pattern = 0xFF;
+    code = OpenCL::Get().EnqueueFillBuffer(cl.Queue(), buffer, &pattern, sizeof pattern, 0, std::max<size_t>(bytes, 1), 0,
+                                           nullptr, nullptr);
+    if (code != kSuccess) OpenCL::Get().ReleaseMemObject(buffer);
+    Check(code, "filling " + std::to_string(bytes) + " bytes on " + cl.name);
     return buffer;
   }
 

@@ -50,6 +50,8 @@ struct OpenCL {
   cl_int (*EnqueueWriteBuffer)(cl_queue, cl_mem, cl_uint, size_t, size_t, const void*, cl_uint, const cl_event*,
                                cl_event*);
   cl_int (*EnqueueCopyBuffer)(cl_queue, cl_mem, cl_mem, size_t, size_t, size_t, cl_uint, const cl_event*, cl_event*);
+  cl_int (*EnqueueFillBuffer)(cl_queue, cl_mem, const void*, size_t, size_t, size_t, cl_uint, const cl_event*,
+                              cl_event*);
   cl_int (*Finish)(cl_queue);
   cl_program (*CreateProgramWithSource)(cl_context, cl_uint, const char**, const size_t*, cl_int*);
   cl_int (*BuildProgram)(cl_program, cl_uint, const cl_device*, const char*, void*, void*);
@@ -93,7 +95,7 @@ struct OpenCL {
     EDGELAB_FIND(ReleaseProgram) EDGELAB_FIND(CreateKernel) EDGELAB_FIND(GetKernelWorkGroupInfo)
     EDGELAB_FIND(SetKernelArg) EDGELAB_FIND(ReleaseKernel) EDGELAB_FIND(EnqueueNDRangeKernel)
     EDGELAB_FIND(EnqueueMarkerWithWaitList) EDGELAB_FIND(WaitForEvents) EDGELAB_FIND(GetEventProfilingInfo)
-    EDGELAB_FIND(ReleaseEvent)
+    EDGELAB_FIND(ReleaseEvent) EDGELAB_FIND(EnqueueFillBuffer)
 #undef EDGELAB_FIND
   }
 };

@@ -15,9 +15,9 @@ import tempfile
 from pathlib import Path
 
 from edgelab.errors import NotReadyError
+from edgelab.kernel.opencl.presence import COMPILER
 
 FOLDER = Path(__file__).parent
-COMPILER = "g++"
 FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
 _LIBRARIES = ("-ltvm_runtime", "-ltvm_ffi", "-ldl", "-lpthread")
 _COMPILE_TIME_LIMIT_S = 300.0

@@ -8,8 +8,9 @@ import pytest
 import tvm
 
 from edgelab.errors import EvaluationFailure, FailureClass, NotReadyError, UsageError
-from edgelab.kernel.adapters import adapter, cuda, cuda_image
+from edgelab.kernel.adapters import adapter, cuda
 from edgelab.kernel.guard import GuardRefusal
+from edgelab.worker import cuda_image
 from tests.kernel.task_programs import build, task_program
 from tests.support.programs import program
 
