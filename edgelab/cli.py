@@ -16,6 +16,7 @@ _COMMANDS = {
     "demo": "edgelab.commands.demo:demo",
     "devices": "edgelab.commands.devices:devices",
     "doctor": "edgelab.commands.doctor:doctor",
+    "engines": "edgelab.commands.engines:engines",
     "run": "edgelab.commands.run:run",
     "runs": "edgelab.commands.runs:runs",
     "tasks": "edgelab.commands.tasks:tasks",

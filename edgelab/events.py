@@ -101,11 +101,13 @@ class Built(EventBody, frozen=True, kw_only=True, tag="built"):
 class SeedVerified(EventBody, frozen=True, kw_only=True, tag="seed_verified"):
     """One seed's outputs were compared with PyTorch's. Errors are absolute, None if shapes differ.
 
-    `seed` is None for the secret inputs of the check after timing.
+    `seed` is None for secret inputs: those of the check after timing and, with the `structure` that they were
+    given, hidden cases.
     """
 
     role: Role
     seed: int | None = None
+    structure: str | None = None
     ok: bool
     max_abs_error: float | None = None
     tolerated: float | None = None

@@ -127,6 +127,8 @@ def _step(body: StepFinished) -> tuple[str, str, str]:
 
 def _seed(body: SeedVerified) -> tuple[str, str, str]:
     inputs = "secret inputs" if body.seed is None else f"seed {body.seed}"
+    if body.structure is not None:
+        inputs = f"hidden inputs ({body.structure.replace('_', ' ')})"
     if not body.ok:
         error = "" if body.max_abs_error is None else f" by up to {body.max_abs_error:.2g}"
         return "error", "verify", f"{body.role}, {inputs}: outputs differ{error}"

@@ -55,7 +55,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     `speedup` is the median of t_baseline / t_candidate over the pairs, `speedup_ci95` the 95 %
     interval of that median (order statistics). `peak_memory_bytes` is measured in the child that ran
     the candidate (resident memory above what it had before the program was loaded);
-    `planned_memory_bytes` is what the compiled program plans for intermediate tensors.
+    `planned_memory_bytes` is what the compiled program plans for intermediate tensors. `floor_s` is the least
+    latency that the device's peaks allow (roofline), which no honest candidate undercuts; None: not checked.
     """
 
     schema: str = "edgelab.run/1"
@@ -77,6 +78,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     calls_per_block: int = 0
     peak_memory_bytes: int | None = None
     planned_memory_bytes: int | None = None
+    floor_s: float | None = None
     baseline: BaselineInfo | None = None
     candidate_program: str = ""
     elapsed_s: float = 0.0

@@ -32,6 +32,7 @@ def imported(code: str) -> set[str]:
         "edgelab.commands.devices",
         "edgelab.commands.doctor",
         "edgelab.commands.demo",
+        "edgelab.commands.engines",
         "edgelab.runs.process",
         "edgelab.app",
     ],

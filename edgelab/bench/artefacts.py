@@ -13,7 +13,7 @@ from edgelab.kernel.build_protocol import BuildReply, BuildRequest, HostTarget
 from edgelab.kernel.build_service import BuildService
 from edgelab.kernel.program import KernelProgram
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 class Artefact(msgspec.Struct, frozen=True):
@@ -32,9 +32,9 @@ class Artefact(msgspec.Struct, frozen=True):
 class ArtefactCache:
     """Builds through a build service and keeps the replies under `folder`.
 
-    The key covers the program text, the parameters' content, the target, and the versions of TVM and of
-    this cache's format, so nothing stale is ever returned; a library that vanished or is damaged is built
-    again.
+    The key covers the program text and its edited source, the parameters' content, the target, what is made of
+    them, and the versions of TVM and of this cache's format, so nothing stale is ever returned; a library that
+    vanished or is damaged is built again.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -83,7 +83,15 @@ def _digest_of(path: Path) -> str | None:
 
 def _key(program: KernelProgram, request: BuildRequest, params_digest: str, host: HostTarget) -> str:
     # An imported program and a candidate of the same text are lowered differently: the role counts.
-    parts = [_FORMAT, program.digest, request.role, params_digest, request.target, msgspec.to_builtins(host)]
+    parts = [
+        _FORMAT,
+        program.digest,
+        request.role,
+        request.product,
+        params_digest,
+        request.target,
+        msgspec.to_builtins(host),
+    ]
     if request.schedules_path is not None:
         # The file is named by its content.
         parts.append(Path(request.schedules_path).name)

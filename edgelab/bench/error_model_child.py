@@ -40,14 +40,28 @@ def wide_form(loaded: TaskModel) -> torch.nn.Module | None:
 
 def compute(loaded: TaskModel, seed: int, wide_model: torch.nn.Module | None) -> SeedResult:
     """Run the model, and its float64 form if given, for one seed. Raises TaskError, also for NaN outputs."""
-    inputs = loaded.draw_inputs(seed)
-    outputs = loaded.run(inputs)
-    for index, tensor in enumerate(outputs.tensors):
+    return computed(loaded, loaded.draw_inputs(seed), wide_model, f"seed {seed}")
+
+
+def computed(
+    loaded: TaskModel, inputs: tuple[torch.Tensor, ...], wide_model: torch.nn.Module | None, name: str
+) -> SeedResult:
+    """`compute` for inputs that are there already; `name` says which in messages."""
+    result = run_both(loaded, inputs, wide_model)
+    for index, tensor in enumerate(result.outputs.tensors):
         if tensor.is_floating_point() and bool(torch.isnan(tensor).any()):
             raise TaskError(
-                f"task {loaded.task}: output {index} has NaN for seed {seed}, which nothing can match "
+                f"task {loaded.task}: output {index} has NaN for {name}, which nothing can match "
                 f"({loaded.path})."
             )
+    return result
+
+
+def run_both(
+    loaded: TaskModel, inputs: tuple[torch.Tensor, ...], wide_model: torch.nn.Module | None
+) -> SeedResult:
+    """Run the model, and its float64 form if given. Raises TaskError if the model itself does not run."""
+    outputs = loaded.run(inputs)
     if wide_model is None:
         return SeedResult(inputs, outputs, None)
     widened = [value.double() if value.is_floating_point() else value for value in inputs]
@@ -57,23 +71,29 @@ def compute(loaded: TaskModel, seed: int, wide_model: torch.nn.Module | None) ->
         return SeedResult(inputs, outputs, None, str(error))
 
 
+def reduction_length(loaded: TaskModel, inputs: Sequence[torch.Tensor]) -> int:
+    """Return the longest reduction of one operator of the model, in terms."""
+    with ReductionMeter() as meter:
+        loaded.run(inputs)
+    return meter.longest
+
+
 def measure(loaded: TaskModel, results: Sequence[SeedResult]) -> tuple[Tolerance, ErrorModel]:
     """Return the task's tolerance and where it comes from. Raises TaskError for an integer that rounding decides."""
-    with ReductionMeter() as meter:
-        loaded.run(results[0].inputs)
+    longest = reduction_length(loaded, results[0].inputs)
     errors = []
     for index, tensor in enumerate(results[0].outputs.tensors):
         pairs = [_pair(result, index) for result in results]
         if tensor.is_floating_point():
-            errors.append(_float_errors(str(tensor.numpy().dtype), pairs))
+            errors.append(float_errors(str(tensor.numpy().dtype), pairs))
         elif any(wide is not None and not np.array_equal(wide, narrow) for narrow, wide in pairs):
             raise TaskError(
                 f"task {loaded.task}: output {index} is {tensor.dtype} and differs between float32 and float64, "
                 f"so that rounding decides it and no exact comparison is fair ({loaded.path})."
             )
     measured = [error.max_error for error in errors if error.max_error is not None]
-    model = ErrorModel(meter.longest, max(measured) if measured else None)
-    return tolerance_of(errors, meter.longest), model
+    model = ErrorModel(longest, max(measured) if measured else None)
+    return tolerance_of(errors, longest), model
 
 
 def _pair(result: SeedResult, index: int) -> tuple[np.ndarray, np.ndarray | None]:
@@ -81,7 +101,8 @@ def _pair(result: SeedResult, index: int) -> tuple[np.ndarray, np.ndarray | None
     return narrow, None if result.wide is None else result.wide[index].double().numpy()
 
 
-def _float_errors(dtype: str, pairs: Sequence[tuple[np.ndarray, np.ndarray | None]]) -> OutputErrors:
+def float_errors(dtype: str, pairs: Sequence[tuple[np.ndarray, np.ndarray | None]]) -> OutputErrors:
+    """What is known of one float output; each pair is its float32 and its float64 values (None: no such form)."""
     values = np.concatenate([narrow.ravel() for narrow, _ in pairs])
     finite = values[np.isfinite(values)]
     with np.errstate(invalid="ignore"):

@@ -9,26 +9,31 @@ from typing import Any
 
 import msgspec
 
+from edgelab.bench import verification_cases as cases
 from edgelab.bench.artefacts import Artefact, ArtefactCache
 from edgelab.bench.baseline.apply import TunedBaseline
 from edgelab.bench.device_watch import UNWATCHED, DeviceWatch
 from edgelab.bench.execution_place import execution_device
 from edgelab.bench.pairing import PairSeries, time_pairs
 from edgelab.bench.phases import Emit, PhaseClock
-from edgelab.bench.program_pair import ProgramPair
+from edgelab.bench.program_pair import ProgramPair, TimedInputs
 from edgelab.bench.reference import VERIFICATION_SEEDS, ReferenceBundle, prepare
+from edgelab.bench.reference_process import Twin
+from edgelab.bench.roofline_floor import Floor, check_floor, floor_of
 from edgelab.bench.secret_seeds import SecretSeeds
 from edgelab.bench.services import Services
 from edgelab.bench.storage import file_digest, write_atomically
 from edgelab.bench.tasks import TaskSpec
 from edgelab.bench.timing_policy import TimingPolicy
+from edgelab.bench.verification_cases import VerificationCase
+from edgelab.drivers.profile import Peaks
 from edgelab.drivers.worker_client import WorkerClient
 from edgelab.drivers.worker_messages import Limits, MemoryReading, Verification
 from edgelab.errors import EvaluationFailure, FailureClass
 from edgelab.events import Built, LogLine, Lowered, Role, SeedVerified, StepProgress
 from edgelab.kernel import guard
 from edgelab.kernel.build_protocol import BuildRequest
-from edgelab.kernel.program import KernelProgram, ProgramOrigin
+from edgelab.kernel.program import KernelProgram, ProgramLevel, ProgramOrigin
 
 _SLOWEST_RATIO = 50
 _SHORTEST_LIMIT_S = 5.0
@@ -40,16 +45,20 @@ _UNKNOWN_MEMORY_BYTES = 4 << 30
 class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to evaluate: a task, a candidate's TVMScript (None: the task's own import), and how to time it.
 
-    `secret` is the home's; the inputs that are timed and those of the check after timing come from it.
-    `backend` names the adapter, `target` is its target (None: this machine's CPU). `tuned` are the schedules of
-    the baseline; None compares with the plain one.
+    `candidate_source` is an edit of the target source that this program is translated to (level 2).
+    `secret` is the home's; the inputs that are timed, those of the check after timing and the hidden cases come
+    from it. `backend` names the adapter, `target` is its target (None: this machine's CPU). `peaks` are the
+    device's, None where they are not known: then no latency is too short to be true.
+    `tuned` are the schedules of the baseline; None compares with the plain one.
     """
 
     task: TaskSpec
     secret: bytes
     candidate_text: str | None = None
     tuned: TunedBaseline | None = None
+    candidate_source: str | None = None
     policy: TimingPolicy = TimingPolicy()
+    peaks: Peaks | None = None
     backend: str = "llvm"
     target: dict[str, Any] | None = None
     cache: Path
@@ -58,13 +67,17 @@ class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
-    """What an evaluation that was not a failure found; the runs layer turns it into a verdict."""
+    """What an evaluation that was not a failure found; the runs layer turns it into a verdict.
+
+    `floor` is the least latency that the device allows, None where it was not checked.
+    """
 
     series: PairSeries
     candidate: Artefact
     baseline: Artefact
     peak_memory_bytes: int | None
     planned_memory_bytes: int | None
+    floor: Floor | None = None
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,10 +129,11 @@ class Evaluation:
     async def measure(self, built: Prepared) -> Evaluated:
         """Verify, time and check again on the device. Only one evaluation may do this at a time."""
         bundle, candidate, baseline = built.bundle, built.candidate, built.baseline
+        floor = floor_of(bundle.meta.least_work, self._request.peaks)
         pair = await self._start_worker(candidate, baseline)
         try:
             await self._verify(pair, bundle, baseline)
-            series = await self._time(pair, bundle)
+            series = await self._time(pair, bundle, floor)
             await self._recheck(pair, bundle)
             memory = await pair.worker.memory("candidate")
             await pair.unload_candidate()
@@ -134,6 +148,7 @@ class Evaluation:
             baseline=baseline,
             peak_memory_bytes=_above_baseline(memory),
             planned_memory_bytes=candidate.reply.planned_memory_bytes,
+            floor=floor,
         )
 
     async def _reference(self) -> ReferenceBundle:
@@ -145,7 +160,9 @@ class Evaluation:
             bundle = await prepare(
                 task,
                 self._request.cache,
-                seeds=(*VERIFICATION_SEEDS, self._seeds.timing, self._seeds.recheck),
+                seeds=(*VERIFICATION_SEEDS, *self._seeds.timing[:2], self._seeds.recheck),
+                twin=Twin(self._seeds.timing[2], *self._seeds.timing[:2]),
+                hidden=self._seeds.hidden,
                 time_limit_s=self._request.reference_limit_s,
                 on_log=lambda text: self._emit(LogLine(source="reference", text=text)),
             )
@@ -153,12 +170,22 @@ class Evaluation:
                 text=bundle.program_path.read_text(), task=task.name, origin=ProgramOrigin.IMPORT
             )
             self.progress.baseline = imported
-            self.progress.candidate = imported
-            if self._request.candidate_text is not None:
-                self.progress.candidate = KernelProgram(text=self._request.candidate_text, task=task.name)
+            self.progress.candidate = self._candidate_of(imported)
             tolerance = bundle.meta.tolerance
             step.summary = f"tolerance rtol {tolerance.rtol:.1e}, atol {tolerance.atol:.1e}"
         return bundle
+
+    def _candidate_of(self, imported: KernelProgram) -> KernelProgram:
+        text, source = self._request.candidate_text, self._request.candidate_source
+        if text is None and source is None:
+            return imported
+        return KernelProgram(
+            text=imported.text if text is None else text,
+            task=imported.task,
+            level=ProgramLevel.GRAPH if source is None else ProgramLevel.SOURCE,
+            origin=imported.origin if text is None else ProgramOrigin.CANDIDATE,
+            source=source,
+        )
 
     async def _build(self, bundle: ReferenceBundle) -> tuple[Artefact, Artefact]:
         assert self.progress.candidate is not None
@@ -171,7 +198,8 @@ class Evaluation:
             # The candidate first: it is the one that may not build.
             candidate = await self._build_one("candidate", self.progress.candidate, bundle)
             self.progress.compiled = True
-            if self._same_program():
+            same = self.progress.candidate.digest == self.progress.baseline.digest
+            if same and self._request.tuned is None:
                 baseline = candidate
             else:
                 baseline = await self._build_one("baseline", self.progress.baseline, bundle)
@@ -188,10 +216,15 @@ class Evaluation:
         text_path = cache.request_folder() / f"{program.digest}.py"
         write_atomically(text_path, program.text.encode())
         tuned = self._request.tuned if role == "baseline" else None
+        source_path = None
+        if program.source is not None:
+            source_path = text_path.with_suffix(".source")
+            write_atomically(source_path, program.source.encode())
         request = BuildRequest(
             schedules_path=None if tuned is None else str(tuned.write(cache.request_folder())),
             program_path=str(text_path),
             params_path=str(bundle.params_path),
+            source_path=str(source_path) if source_path else None,
             target=self._request.target,
             out_folder=str(cache.request_folder()),
             role="baseline" if program.origin is ProgramOrigin.IMPORT else "candidate",
@@ -256,11 +289,43 @@ class Evaluation:
     async def _verify(self, pair: ProgramPair, bundle: ReferenceBundle, baseline: Artefact) -> None:
         with self.clock.step("verify") as step:
             limit_s = await self._verify_baseline(pair, bundle, baseline)
+            hidden = list(cases.hidden_cases(bundle, self._seeds.hidden))
+            total = len(VERIFICATION_SEEDS) + len(hidden)
             for number, seed in enumerate(VERIFICATION_SEEDS):
-                await self._check(pair, "candidate", bundle, seed, limit_s)
-                self._emit(StepProgress(step="verify", done=number + 1, total=len(VERIFICATION_SEEDS)))
+                await self._check(pair, "candidate", cases.seed_case(bundle, seed), limit_s)
+                self._emit(StepProgress(step="verify", done=number + 1, total=total))
+            key = (baseline.reply.artefact_sha256, bundle.folder.name)
+            missed = self._services.missed_by_baseline.setdefault(key, set())
+            for number, case in enumerate(hidden):
+                if case.name not in missed and not await self._holds(pair, case, limit_s):
+                    missed.add(case.name)
+                self._emit(
+                    StepProgress(step="verify", done=len(VERIFICATION_SEEDS) + number + 1, total=total)
+                )
+            asked = [case for case in hidden if case.name not in missed]
+            off = [case.name for case in hidden if case.name in missed]
+            cases.check_enough(self._request.task.name, len(asked), off)
             self.progress.correct = True
-            step.summary = f"{len(VERIFICATION_SEEDS)} seeds agree with PyTorch"
+            step.summary = (
+                f"{len(VERIFICATION_SEEDS)} seeds and {len(asked)} hidden inputs agree with PyTorch"
+            )
+
+    async def _holds(self, pair: ProgramPair, case: VerificationCase, limit_s: float) -> bool:
+        """Check a hidden case; False if the plain lowering gets it wrong, too, so that nobody is to blame.
+
+        Raises `EvaluationFailure` when the candidate alone is wrong.
+        """
+        found = await self._compare(pair, "candidate", case, limit_s)
+        if found.ok:
+            return True
+        if self.progress.candidate != self.progress.baseline:
+            await pair.load("baseline")
+            if (await self._compare(pair, "baseline", case, _BASELINE_LIMIT_S)).ok:
+                raise cases.wrong(self._request.task.name, case, found)
+        self._emit(
+            LogLine(level="warning", text=f"The plain lowering is off for {case.name}: nobody is asked that.")
+        )
+        return False
 
     async def _verify_baseline(self, pair: ProgramPair, bundle: ReferenceBundle, baseline: Artefact) -> float:
         """Check the baseline, once over these services, and return the candidate's time limit in seconds."""
@@ -271,64 +336,71 @@ class Evaluation:
             await pair.load("baseline")
             begin_s = time.monotonic()
             for seed in VERIFICATION_SEEDS:
-                await self._check(pair, "baseline", bundle, seed, _BASELINE_LIMIT_S)
+                await self._check(pair, "baseline", cases.seed_case(bundle, seed), _BASELINE_LIMIT_S)
             self._services.baseline_check_s[key] = (time.monotonic() - begin_s) / len(VERIFICATION_SEEDS)
         return max(_SHORTEST_LIMIT_S, _SLOWEST_RATIO * self._services.baseline_check_s[key])
 
-    async def _check(
-        self, pair: ProgramPair, role: Role, bundle: ReferenceBundle, seed: int, time_s: float
-    ) -> None:
-        """Compare one program's outputs for one seed; raises `EvaluationFailure` when they differ."""
-        transport = self._services.transport
-        # A secret seed in an event or a message would be known to the next candidate's author.
-        announced = seed if seed in VERIFICATION_SEEDS else None
-        inputs_name = f"seed {seed}" if announced is not None else "the secret inputs"
-        found = await pair.worker.verify(
-            role,
-            inputs=await transport.put(bundle.inputs_path(seed)),
-            expected=await transport.put(bundle.expected_path(seed)),
-            tolerance=bundle.meta.tolerance,
-            time_s=time_s,
-        )
-        self._emit(
-            SeedVerified(
-                role=role, seed=announced, ok=found.ok, max_abs_error=found.max_abs_error,
-                tolerated=found.worst.tolerated if found.worst else None, message=found.message,
-            )
-        )  # fmt: skip
+    async def _check(self, pair: ProgramPair, role: Role, case: VerificationCase, time_s: float) -> None:
+        """Compare one program's outputs in one case; raises `EvaluationFailure` when they differ."""
+        found = await self._compare(pair, role, case, time_s)
         if found.ok:
             return
         if role == "baseline":
             kind = "plain" if self._request.tuned is None else "tuned"
             raise EvaluationFailure(
                 FailureClass.INFRASTRUCTURE,
-                f"The {kind} baseline of {self._request.task.name} is wrong for {inputs_name}: {found.message}",
-                detail=_difference(found),
+                f"The {kind} baseline of {self._request.task.name} is wrong for {case.name}: {found.message}",
+                detail=cases.difference(found),
                 advice="TVM miscompiles this task or its tolerance is too tight; it cannot be judged.",
             )
-        raise EvaluationFailure(
-            FailureClass.NUMERIC,
-            f"Wrong result of {self._request.task.name} for {inputs_name}: {found.message}",
-            detail=_difference(found),
-        )
+        raise cases.wrong(self._request.task.name, case, found)
 
-    async def _time(self, pair: ProgramPair, bundle: ReferenceBundle) -> PairSeries:
+    async def _compare(
+        self, pair: ProgramPair, role: Role, case: VerificationCase, time_s: float
+    ) -> Verification:
+        transport = self._services.transport
+        found = await pair.worker.verify(
+            role,
+            inputs=await transport.put(case.inputs),
+            expected=await transport.put(case.expected),
+            tolerance=case.tolerance,
+            time_s=time_s,
+            fresh=case.fresh,
+        )
+        self._emit(
+            SeedVerified(
+                role=role, seed=case.seed, structure=case.structure, ok=found.ok, max_abs_error=found.max_abs_error,
+                tolerated=found.worst.tolerated if found.worst else None, message=found.message,
+            )
+        )  # fmt: skip
+        return found
+
+    async def _time(self, pair: ProgramPair, bundle: ReferenceBundle, floor: Floor | None) -> PairSeries:
         with self.clock.step("time") as step:
-            inputs = await self._services.transport.put(bundle.inputs_path(self._seeds.timing))
+            put = self._services.transport.put
+            timed = TimedInputs(
+                inputs=tuple([await put(bundle.inputs_path(seed)) for seed in self._seeds.timing]),
+                expected=tuple([await put(bundle.expected_path(seed)) for seed in self._seeds.timing]),
+                tolerance=bundle.meta.tolerance,
+            )
 
             async def open_session(number: int) -> None:
-                await pair.load_for_timing(number, inputs)
+                await pair.load_for_timing(number, timed)
 
             policy = self._request.policy
             series = await time_pairs(pair.worker, open_session, policy, self._emit, self._watch)
             found = series.statistics
-            step.summary = f"{found.pairs} pairs, quality {found.quality}"
+            check_floor(self._request.task.name, found.latency_candidate_s, floor)
+            checked = "" if floor else ", not checked against the roofline (peaks unknown)"
+            step.summary = f"{found.pairs} pairs, quality {found.quality}{checked}"
         return series
 
     async def _recheck(self, pair: ProgramPair, bundle: ReferenceBundle) -> None:
         """A program that drifts after the checked calls is caught on inputs that it has not seen."""
         with self.clock.step("recheck") as step:
-            await self._check(pair, "candidate", bundle, self._seeds.recheck, _BASELINE_LIMIT_S)
+            await self._check(
+                pair, "candidate", cases.seed_case(bundle, self._seeds.recheck), _BASELINE_LIMIT_S
+            )
             step.summary = "outputs still right after timing"
 
 
@@ -343,21 +415,3 @@ def _above_baseline(memory: MemoryReading) -> int | None:
     if memory.peak_rss_bytes is None or memory.baseline_rss_bytes is None:
         return None
     return max(0, memory.peak_rss_bytes - memory.baseline_rss_bytes)
-
-
-def _difference(found: Verification) -> str:
-    lines = []
-    if found.index is not None:
-        lines.append(
-            f"first difference: output {found.output_index} at {list(found.index)}: "
-            f"got {found.got}, expected {found.expected}"
-        )
-    if found.worst is not None:
-        worst = found.worst
-        lines.append(
-            f"worst element: {list(worst.index)}: got {worst.got}, expected {worst.expected}, "
-            f"off by {worst.abs_error}, tolerated {worst.tolerated:.6g}"
-        )
-    if found.total:
-        lines.append(f"{found.mismatched} of {found.total} elements differ")
-    return "\n".join(lines)

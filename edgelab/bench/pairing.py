@@ -15,6 +15,7 @@ from edgelab.bench.device_watch import UNWATCHED, DeviceWatch
 from edgelab.bench.phases import Emit
 from edgelab.bench.timing import PairStatistics
 from edgelab.bench.timing_policy import TimingPolicy
+from edgelab.bench.unseen_calls import check_unseen
 from edgelab.drivers import worker_messages as messages
 from edgelab.events import PairsTimed
 from edgelab.results import Quality
@@ -87,6 +88,7 @@ class _Timing:
         self._candidate_s: list[float] = []
         self._baseline_s: list[float] = []
         self._parent_s: list[tuple[float, float]] = []
+        self._unseen_s: list[tuple[float, float]] = []
         self._plan: _Plan | None = None
 
     async def session(self, number: int) -> PairStatistics:
@@ -107,6 +109,7 @@ class _Timing:
         self._candidate_s += timed.a_s
         self._baseline_s += timed.b_s
         self._parent_s += timed.parent_s
+        self._unseen_s += timed.unseen_s
         summary = PairStatistics.of(self._candidate_s, self._baseline_s)
         # A quality that a few pairs seem to have would only flicker.
         quality = summary.quality if self._policy.is_settled(summary, number) else "none"
@@ -117,7 +120,7 @@ class _Timing:
         return summary
 
     def result(self, summary: PairStatistics) -> PairSeries:
-        """Return the series, once the clocks of both sides agree with the worker's."""
+        """Return the series, once the clocks of both sides agree with the worker's and unseen inputs cost no more."""
         assert self._plan is not None
         calls = self._plan.calls
         check_clocks(
@@ -125,6 +128,7 @@ class _Timing:
             [seen - calls * said for (_, seen), said in zip(self._parent_s, self._baseline_s, strict=True)],
             block_s=calls * self._plan.slow_s,
         )
+        check_unseen(self._unseen_s, summary.latency_candidate_s, summary.latency_baseline_s)
         return PairSeries(tuple(self._candidate_s), tuple(self._baseline_s), calls, summary)
 
 

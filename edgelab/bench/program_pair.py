@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import contextlib
 
+import msgspec
+
 from edgelab.drivers.worker_client import ProgramFailure, WorkerClient
-from edgelab.drivers.worker_messages import ExecutionDevice, Limits
+from edgelab.drivers.worker_messages import ExecutionDevice, Limits, Tolerance
 from edgelab.errors import EvaluationFailure, FailureClass
 from edgelab.events import Role
 
 _ROLES: tuple[Role, Role] = ("candidate", "baseline")
+
+
+class TimedInputs(msgspec.Struct, frozen=True):
+    """Inputs that are timed in turn and the outputs that belong to them (blob hashes), in one order."""
+
+    inputs: tuple[str, ...]
+    expected: tuple[str, ...]
+    tolerance: Tolerance
 
 
 class ProgramPair:
@@ -37,14 +47,14 @@ class ProgramPair:
         """Load one of the two, in place of its child of before."""
         await self.worker.load(role, self._artefacts[role], self._limits, self._device)
 
-    async def load_for_timing(self, number: int, inputs: str) -> None:
-        """Load both anew for timing session `number`, with the inputs (blob hash) that are timed."""
+    async def load_for_timing(self, number: int, timed: TimedInputs) -> None:
+        """Load both anew for timing session `number`, with the inputs that are timed in turn."""
         await self.unload_candidate()
         # Who is loaded first alternates, as the order within pairs does.
         for role in (_ROLES[number % 2], _ROLES[1 - number % 2]):
             await self.load(role)
         for role in _ROLES:
-            await self.worker.prepare_timing(role, inputs=inputs)
+            await self.worker.rotate_timing(role, timed.inputs, timed.expected, timed.tolerance)
 
     async def unload_candidate(self) -> None:
         """End the candidate. Raises `EvaluationFailure` (memory) when it does not end cleanly.

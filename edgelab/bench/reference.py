@@ -1,7 +1,8 @@
 """Reference bundles: what PyTorch computes for a task, made once in a child process and kept by content.
 
 A bundle is a folder: meta.json, program.py (TVMScript), params.npz and, for every seed,
-seed_<n>.inputs.npz (in0, in1, ...) and seed_<n>.expected.npz (out0, out1, ...).
+seed_<n>.inputs.npz (in0, in1, ...) and seed_<n>.expected.npz (out0, out1, ...). Hidden cases join it
+(`hidden_cases`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ from typing import Literal
 
 import msgspec
 
-from edgelab.bench.reference_process import ChildRequest, run_reference_child
+from edgelab.bench import hidden_cases
+from edgelab.bench.hidden_cases import HiddenCases
+from edgelab.bench.reference_process import ChildRequest, Twin, run_reference_child
+from edgelab.bench.roofline_floor import LeastWork
+from edgelab.bench.structural_inputs import Structure
 from edgelab.bench.tasks import TaskSpec, digest_of
 from edgelab.drivers.worker_messages import Tolerance
 from edgelab.errors import EvaluationFailure, FailureClass
@@ -68,6 +73,7 @@ class BundleMeta(msgspec.Struct, frozen=True, kw_only=True):
     output_structure: Literal["tensor", "tuple"]
     tolerance: Tolerance
     error_model: ErrorModel
+    least_work: LeastWork
     param_sources: dict[str, str]
     elapsed_s: float
 
@@ -96,6 +102,15 @@ class ReferenceBundle(msgspec.Struct, frozen=True):
         """PyTorch's outputs out0, out1, ... for the inputs of one seed."""
         return self.folder / expected_name(seed)
 
+    def hidden(self, seed: int) -> HiddenCases | None:
+        """The hidden cases under a seed; None where they were not made yet."""
+        return hidden_cases.load(self.folder, seed)
+
+    def hidden_paths(self, seed: int, structure: Structure) -> tuple[Path, Path]:
+        """Inputs and expected outputs of one hidden case."""
+        names = (hidden_cases.inputs_name(seed, structure), hidden_cases.expected_name(seed, structure))
+        return self.folder / names[0], self.folder / names[1]
+
     def has(self, seed: int) -> bool:
         """Whether inputs and outputs of the seed are there."""
         return self.inputs_path(seed).is_file() and self.expected_path(seed).is_file()
@@ -116,10 +131,14 @@ async def prepare(
     cache: Path,
     *,
     seeds: Sequence[int],
+    twin: Twin | None = None,
+    hidden: int | None = None,
     time_limit_s: float = 300,
     on_log: Callable[[str], None] | None = None,
 ) -> ReferenceBundle:
     """Return the task's bundle with all `seeds`, from `cache`/reference or made by a child process.
+
+    With `twin` it also has that seed's inputs, with `hidden` the hidden cases under that seed.
 
     Cancellation and the time limit kill the child's process group and leave nothing behind; two callers at once
     are fine. `on_log` gets lines of narration. Raises TaskError for what is wrong with the task (its file, an
@@ -132,8 +151,10 @@ async def prepare(
     digest = digest_of(spec.name, source)
     folder = cache / "reference" / _key(digest)
     bundle = await asyncio.to_thread(_load, folder)
-    missing = tuple(seed for seed in dict.fromkeys(seeds) if bundle is None or not bundle.has(seed))
-    if bundle is not None and not missing:
+    wanted = dict.fromkeys((*seeds, twin.seed) if twin else seeds)
+    missing = tuple(seed for seed in wanted if bundle is None or not bundle.has(seed))
+    has_hidden = hidden is None or (bundle is not None and bundle.hidden(hidden) is not None)
+    if bundle is not None and not missing and has_hidden:
         return bundle
     work = await asyncio.to_thread(_work_folder, folder.parent)
     try:
@@ -145,6 +166,8 @@ async def prepare(
             folder=str(work),
             seeds=missing,
             program=bundle is None,
+            twin=twin,
+            hidden=None if has_hidden else hidden,
         )
         await run_reference_child(request, time_limit_s=time_limit_s, on_log=on_log)
         return await asyncio.to_thread(_publish, work, folder)
@@ -166,7 +189,11 @@ def _key(digest: str) -> str:
 def _makers_digest() -> str:
     """Digest of the code that makes bundles: a bundle of an older importer must not be taken for a new one."""
     package = Path(__file__).parents[1]
-    makers = [*package.glob("bench/*_child.py"), package / "bench/tolerance.py"]
+    makers = [
+        *package.glob("bench/*_child.py"),
+        package / "bench/tolerance.py",
+        package / "bench/structural_inputs.py",
+    ]
     makers += [package / "kernel" / name for name in ("importer.py", "converters.py", "program.py")]
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in sorted(makers))).hexdigest()
 
@@ -236,6 +263,7 @@ def _move_seeds(work: Path, folder: Path) -> None:
     for kind in ("inputs", "expected"):
         for path in work.glob(f"seed_*.{kind}.npz"):
             path.replace(folder / path.name)
+    hidden_cases.move(work, folder)
 
 
 def _storage_failure(place: Path, error: OSError) -> EvaluationFailure:

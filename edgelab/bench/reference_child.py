@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
-import signal
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -20,7 +18,17 @@ import msgspec
 import numpy as np
 import torch
 
-from edgelab.bench.error_model_child import SeedResult, compute, measure, wide_form
+from edgelab.bench import hidden_cases
+from edgelab.bench.error_model_child import (
+    SeedResult,
+    computed,
+    measure,
+    reduction_length,
+    wide_form,
+)
+from edgelab.bench.hidden_cases_child import make_cases
+from edgelab.bench.least_work_child import least_work
+from edgelab.bench.parent_watch import end_with_parent
 from edgelab.bench.reference import (
     ANNOUNCED_SEEDS,
     META_NAME,
@@ -30,7 +38,8 @@ from edgelab.bench.reference import (
     expected_name,
     inputs_name,
 )
-from edgelab.bench.reference_process import ChildDone, ChildError, ChildEvent, ChildLog, ChildRequest
+from edgelab.bench.reference_process import ChildDone, ChildError, ChildEvent, ChildLog, ChildRequest, Twin
+from edgelab.bench.structural_inputs import near_twin
 from edgelab.bench.task_model_child import TaskModel
 from edgelab.errors import EdgeLabError, TaskError
 from edgelab.kernel.import_errors import ExportError, UnsupportedOperator
@@ -44,10 +53,10 @@ def make_bundle(request: ChildRequest, say: _Say) -> None:
     begun_s = time.monotonic()
     folder = Path(request.folder)
     loaded = TaskModel(request.task, Path(request.path), request.source)
-    wide_model = wide_form(loaded) if request.program else None
+    wide_model = wide_form(loaded) if request.program or request.hidden is not None else None
     results: dict[int, SeedResult] = {}
     for seed in dict.fromkeys((*request.seeds, *(ANNOUNCED_SEEDS if request.program else ()))):
-        results[seed] = result = compute(loaded, seed, wide_model)
+        results[seed] = result = _compute(loaded, seed, request.twin, wide_model)
         if seed in request.seeds:
             _save(folder / inputs_name(seed), "in", result.inputs)
             _save(folder / expected_name(seed), "out", result.outputs.tensors)
@@ -61,6 +70,37 @@ def make_bundle(request: ChildRequest, say: _Say) -> None:
     if request.program:
         announced = [results[seed] for seed in ANNOUNCED_SEEDS]
         _write_program(request, loaded, announced, begun_s, say)
+    if request.hidden is not None:
+        _write_hidden(folder, loaded, request.hidden, wide_model, say)
+
+
+def _compute(
+    loaded: TaskModel, seed: int, twin: Twin | None, wide_model: torch.nn.Module | None
+) -> SeedResult:
+    if twin is None or seed != twin.seed:
+        # What is said of a secret seed is kept with the run.
+        name = f"seed {seed}" if seed in ANNOUNCED_SEEDS else "secret inputs"
+        return computed(loaded, loaded.draw_inputs(seed), wide_model, name)
+    original, other = (
+        [value.numpy() for value in loaded.draw_inputs(drawn)] for drawn in (twin.original, twin.other)
+    )
+    inputs = near_twin(original, other, np.random.default_rng(seed))
+    # Its seed is secret.
+    return computed(loaded, tuple(map(torch.from_numpy, inputs)), wide_model, "the twin of the timed inputs")
+
+
+def _write_hidden(
+    folder: Path, loaded: TaskModel, seed: int, wide_model: torch.nn.Module | None, say: _Say
+) -> None:
+    made, left_out = make_cases(loaded, seed, wide_model, reduction_length(loaded, loaded.draw_inputs(seed)))
+    for case in made:
+        structure = case.case.structure
+        _save(folder / hidden_cases.inputs_name(seed, structure), "in", case.inputs)
+        _save(folder / hidden_cases.expected_name(seed, structure), "out", case.outputs)
+    found = hidden_cases.HiddenCases(tuple(case.case for case in made), tuple(left_out))
+    (folder / hidden_cases.index_name(seed)).write_bytes(msgspec.json.encode(found))
+    said = "; ".join(f"without {left.structure}: {left.reason}" for left in left_out)
+    say(ChildLog(f"hidden cases: {len(made)}" + (f" ({said})" if said else "")))
 
 
 def _save(path: Path, prefix: str, tensors: Sequence[torch.Tensor]) -> None:
@@ -113,6 +153,7 @@ def _write_program(
         output_structure=first.outputs.structure,
         tolerance=tolerance,
         error_model=error_model,
+        least_work=least_work(loaded, first.inputs, first.outputs),
         param_sources=imported.param_sources,
         elapsed_s=time.monotonic() - begun_s,
     )
@@ -141,16 +182,6 @@ def _error_event(error: Exception) -> ChildError:
     )
 
 
-def _end_with_parent() -> None:
-    """End, with everything that was started here, when the other end of standard input is gone."""
-    # Not through sys.stdin: a thread that waits inside it aborts the interpreter's own exit.
-    while os.read(0, 4096):
-        pass
-    if os.getpgrp() == os.getpid():
-        os.killpg(os.getpid(), signal.SIGKILL)
-    os._exit(1)
-
-
 def _write_event(descriptor: int, event: ChildEvent) -> None:
     os.write(descriptor, msgspec.json.encode(event) + b"\n")
 
@@ -162,7 +193,7 @@ def main() -> None:
     say = functools.partial(_write_event, protocol)
     begun_s = time.monotonic()
     request = msgspec.json.decode(sys.stdin.buffer.readline(), type=ChildRequest)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     try:
         make_bundle(request, say)
     except (EdgeLabError, OSError) as error:

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 import sys
 from collections.abc import Callable
 
 import msgspec
 
+from edgelab.bench.child_group import end_child, how_it_ended, keep_tail, last_words
 from edgelab.errors import EdgeLabError, EvaluationFailure, FailureClass, TaskError
 from edgelab.kernel.import_errors import UnsupportedOperator
 
-_TAIL_BYTES = 16 * 1024
-_GRACE_S = 2.0
-
 ErrorClass = str
 """`task_error`, `unsupported_operator`, `export_error` or `storage`."""
+
+
+class Twin(msgspec.Struct, frozen=True):
+    """Inputs, filed under `seed`, that are those of `original` but for some elements from `other` (both seeds)."""
+
+    seed: int
+    original: int
+    other: int
 
 
 class ChildRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What the child shall make, in the existing empty folder `folder`.
 
     `source` is the task module's text as it runs; `path` names it in messages. With `program` the child writes
-    program.py, params.npz and meta.json beside the seeds' files; without, only the seeds' files.
+    program.py, params.npz and meta.json beside the seeds' files; without, only the seeds' files. `hidden` is
+    the seed of the hidden cases; None for none.
     """
 
     task: str
@@ -35,6 +41,8 @@ class ChildRequest(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     seeds: tuple[int, ...]
     program: bool
+    twin: Twin | None = None
+    hidden: int | None = None
 
 
 class ChildLog(msgspec.Struct, frozen=True, tag_field="event", tag="log"):
@@ -80,7 +88,7 @@ async def run_reference_child(
         start_new_session=True,
     )
     tail = bytearray()
-    stderr = asyncio.create_task(_keep_tail(process.stderr, tail))
+    stderr = asyncio.create_task(keep_tail(process.stderr, tail))
     try:
         async with asyncio.timeout(time_limit_s):
             ended = await _converse(process, request, on_log)
@@ -92,7 +100,7 @@ async def run_reference_child(
             advice=f"Look for an endless loop or too much work in {request.path}, or raise the limit.",
         ) from None
     finally:
-        await _end(process, stderr)
+        await end_child(process, stderr)
     if isinstance(ended, ChildError):
         raise _error_of(ended, request.task)
     if ended is None:
@@ -130,23 +138,6 @@ async def _read_line(stream: asyncio.StreamReader) -> bytes:
             return b""
 
 
-async def _keep_tail(stream: asyncio.StreamReader | None, tail: bytearray) -> None:
-    assert stream is not None
-    while chunk := await stream.read(64 * 1024):
-        tail += chunk
-        del tail[:-_TAIL_BYTES]
-
-
-async def _end(process: asyncio.subprocess.Process, stderr: asyncio.Task[None]) -> None:
-    """Kill what is left of the child's process group and reap the child."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
-    # A descendant in a session of its own may hold the pipe open for ever.
-    await asyncio.wait([stderr], timeout=_GRACE_S)
-    stderr.cancel()
-
-
 def _error_of(event: ChildError, task: str) -> EdgeLabError:
     if event.error_class == "storage":
         return EvaluationFailure(
@@ -161,16 +152,10 @@ def _error_of(event: ChildError, task: str) -> EdgeLabError:
 
 
 def _crash(request: ChildRequest, status: int | None, tail: bytearray) -> TaskError:
-    said = tail.decode(errors="replace").strip()
-    if status is not None and status < 0:
-        how = f"was killed by {signal.Signals(-status).name}"
-    else:
-        how = f"ended with exit status {status} and without a result"
-    last = f"; its last words: {said.splitlines()[-1]}" if said else ""
     error = TaskError(
-        f"task {request.task}: the process that runs {request.path} {how}{last}.",
+        f"task {request.task}: the process that runs {request.path} {how_it_ended(status)}{last_words(tail)}.",
         advice="It may have run out of memory." if status == -signal.SIGKILL else "",
     )
-    if said:
+    if said := tail.decode(errors="replace").strip():
         error.add_note(said)
     return error

@@ -14,17 +14,26 @@ _SEED_LIMIT = 2**31 - 1
 
 
 class SecretSeeds(msgspec.Struct, frozen=True):
-    """Seeds of the inputs that are timed, and of those on which outputs are checked again afterwards."""
+    """Seeds of what only the evaluation knows.
 
-    timing: int
+    `timing` are the inputs that are timed in turn; the last are a near twin of the first. `recheck` are those
+    on which outputs are checked again afterwards, `hidden` those that become the hidden cases.
+    """
+
+    timing: tuple[int, int, int]
     recheck: int
+    hidden: int
 
     @classmethod
     def derive(cls, secret: bytes, task_digest: str) -> SecretSeeds:
-        """Derive both for a task (digest of its source and constants). Raises ValueError without a secret."""
+        """Derive all for a task (digest of its source and constants). Raises ValueError without a secret."""
         if not secret:
             raise ValueError("the home's secret is empty")
-        return cls(_seed(secret, task_digest, "timing"), _seed(secret, task_digest, "recheck"))
+        first, second, twin, recheck, hidden = (_seed(secret, task_digest, purpose) for purpose in _PURPOSES)
+        return cls((first, second, twin), recheck, hidden)
+
+
+_PURPOSES = ("timing", "timing second", "timing twin", "recheck", "hidden")
 
 
 def _seed(secret: bytes, task_digest: str, purpose: str) -> int:

@@ -27,6 +27,8 @@ class Services:
         self._emit = emit
         self.baseline_check_s: dict[tuple[str, str], float] = {}
         """Seconds that checking one seed took, by artefact and reference of baselines found right."""
+        self.missed_by_baseline: dict[tuple[str, str], set[str]] = {}
+        """Hidden cases that a baseline, by artefact and reference, gets wrong itself: nobody is asked them."""
         self._builder = BuildService.start()
         self._warming: asyncio.Task[object] | None = None
         self._worker: asyncio.Task[WorkerClient] | None = None

@@ -27,6 +27,11 @@ from edgelab.runs.spec import RunSpec
     help="TVMScript file to judge (default: the task's own import).",
 )
 @click.option(
+    "--source",
+    type=click.Path(path_type=Path),
+    help="Edited target source to judge, as `edgelab tasks source` wrote it.",
+)
+@click.option(
     "--baseline",
     type=click.Choice(["plain", "tuned"]),
     default="plain",
@@ -46,6 +51,7 @@ def run(
     task: str,
     device: str,
     candidate: Path | None,
+    source: Path | None,
     baseline: str,
     backend: str | None,
     detach: bool,
@@ -67,6 +73,8 @@ def run(
             simulated=found.simulated,
             candidate_text=read_candidate(candidate) if candidate else None,
             candidate_path=str(candidate.absolute()) if candidate else "",
+            source_text=read_candidate(source, "source") if source else None,
+            source_path=str(source.absolute()) if source else "",
             baseline_kind=baseline,
         )
         run_id = launch(session.home, request, spec)

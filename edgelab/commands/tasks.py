@@ -11,6 +11,7 @@ import msgspec
 from edgelab.bench.reference import VERIFICATION_SEEDS, prepare
 from edgelab.bench.tasks import Catalogue, TaskSpec, catalogue_root, resolve
 from edgelab.commands.context import Session, pass_session, reporting
+from edgelab.commands.task_source import task_source
 from edgelab.errors import UsageError
 
 
@@ -95,6 +96,9 @@ def export_task(session: Session, name: str, output: Path | None, force: bool) -
         except OSError as error:
             raise UsageError(f"Cannot write {output}: {error.strerror}.") from error
         click.echo(f"Wrote {output}; judge it with: edgelab run {spec.name} --candidate {output}", err=True)
+
+
+tasks.add_command(task_source)
 
 
 def _row(spec: TaskSpec) -> dict[str, object]:

@@ -14,10 +14,14 @@ FamilyName = Literal["linux", "jetson", "rk3588", "android"]
 
 
 class Peaks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the device can do at best; None where no source gives it. The roofline is drawn from these."""
+    """What the device can do at best; None where no source gives it. The roofline is drawn from these.
+
+    `cache_mib` is what all caches between the memory and the cores hold together, at most.
+    """
 
     compute_gflops: float | None = None
     bandwidth_gb_s: float | None = None
+    cache_mib: float | None = None
     memory_gib: float | None = None
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from edgelab.drivers.transport import Transport, WorkerConnection
 from edgelab.drivers.worker_messages import (
+    Block,
     DeviceReading,
     ExecutionDevice,
     Hello,
@@ -114,15 +115,26 @@ class WorkerClient:
         return await self._ask(Loaded, "load", limits.time_s + _MARGIN_S, fields)
 
     async def verify(
-        self, program: str, inputs: str, expected: str, tolerance: Tolerance, time_s: float
+        self,
+        program: str,
+        inputs: str,
+        expected: str,
+        tolerance: Tolerance,
+        time_s: float,
+        *,
+        fresh: bool = True,
     ) -> Verification:
-        """Run a program on inputs and compare its outputs with the expected ones (.npz blob hashes)."""
+        """Run a program on inputs and compare its outputs with the expected ones (.npz blob hashes).
+
+        With `fresh` it first runs in a child where nothing of an earlier call exists.
+        """
         fields = {
             "program": program,
             "inputs": inputs,
             "expected": expected,
             "tolerance": msgspec.to_builtins(tolerance),
             "time_s": time_s,
+            "fresh": fresh,
         }
         # Uploading, calling and fetching have this limit each.
         return await self._ask(Verification, "verify", 4 * time_s + _MARGIN_S, fields)
@@ -130,6 +142,22 @@ class WorkerClient:
     async def prepare_timing(self, program: str, inputs: str) -> None:
         """Copy the inputs for timing (.npz blob hash) into a program's child."""
         fields = {"program": program, "inputs": inputs}
+        await self._request("prepare_timing", _COPY_LIMIT_S, fields)
+
+    async def rotate_timing(
+        self, program: str, inputs: Sequence[str], expected: Sequence[str], tolerance: Tolerance
+    ) -> None:
+        """Let several inputs (.npz blob hashes) take turns when a program is timed.
+
+        Timed calls are then checked against `expected`, one for each of `inputs`. Both programs of a pair
+        need the same.
+        """
+        fields = {
+            "program": program,
+            "inputs": list(inputs),
+            "expected": list(expected),
+            "tolerance": msgspec.to_builtins(tolerance),
+        }
         await self._request("prepare_timing", _COPY_LIMIT_S, fields)
 
     async def pair(
@@ -182,6 +210,16 @@ class WorkerClient:
         }
         limit_s = plan.time_s * len(places) + _MARGIN_S
         return await self._ask(TimedKernels, "measure_kernels", limit_s, fields, progress)
+
+    async def block(self, program: str, *, calls_per_block: int, warm_calls: int, time_s: float) -> Block:
+        """Time one block of one program, to alternate it with something that the worker does not run."""
+        fields = {
+            "program": program,
+            "calls_per_block": calls_per_block,
+            "warm_calls": warm_calls,
+            "time_s": time_s,
+        }
+        return await self._ask(Block, "block", time_s + _MARGIN_S, fields)
 
     async def memory(self, program: str) -> MemoryReading:
         """Peak memory of one call, if timing inputs are prepared, else of what was done so far."""

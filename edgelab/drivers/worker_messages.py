@@ -87,11 +87,20 @@ class Verification(msgspec.Struct, frozen=True):
 
 class PairSeries(msgspec.Struct, frozen=True):
     """Latencies per call of both programs, pair by pair, and the worker's reading of their blocks, in
-    seconds. There may be fewer pairs than asked for when the time was over."""
+    seconds. There may be fewer pairs than asked for when the time was over. `unseen_s` are single calls of both
+    on inputs that they have not just seen."""
 
     a_s: tuple[float, ...]
     b_s: tuple[float, ...]
     parent_s: tuple[tuple[float, float], ...]
+    unseen_s: tuple[tuple[float, float], ...] = ()
+
+
+class Block(msgspec.Struct, frozen=True):
+    """One timed block: latency per call, and the whole block as the clock outside of the program saw it (s)."""
+
+    latency_s: float
+    parent_s: float
 
 
 class TimedKernel(msgspec.Struct, frozen=True):

@@ -94,9 +94,13 @@ class _Build:
         if request.source_path is not None:
             executable = backend.with_source(executable, _read_source(request.source_path))
         self._begin("link")
-        library = self.workspace / "kernel.so"
-        backend.export(executable, library)
-        path, digest = _store(library, Path(request.out_folder))
+        if request.product == "source":
+            made = self.workspace / f"kernel{backend.source_suffix}"
+            made.write_text(backend.source(executable))
+        else:
+            made = self.workspace / "kernel.so"
+            backend.export(executable, made)
+        path, digest = _store(made, Path(request.out_folder))
         self._end()
         return BuildReply(
             artefact_path=str(path),
@@ -166,11 +170,11 @@ def _read_source(path: str) -> str:
         ) from error
 
 
-def _store(library: Path, folder: Path) -> tuple[Path, str]:
-    with library.open("rb") as file:
+def _store(made: Path, folder: Path) -> tuple[Path, str]:
+    with made.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    path = folder / f"{digest}.so"
-    library.rename(path)
+    path = folder / f"{digest}{made.suffix}"
+    made.rename(path)
     return path, digest
 
 

@@ -21,7 +21,8 @@ class BuildRequest(msgspec.Struct, frozen=True, kw_only=True):
     `target` is a TVM target as a dict; None is this machine's CPU. A `baseline` program is one we
     imported ourselves. `output_structure` is checked where it is given: a `tuple` of one tensor is not
     a `tensor`. `source_path` names an edit of the target source that the adapter generates for this program
-    and target (level 2); it takes the place of that source. None: the generated source is compiled.
+    and target (level 2); it takes the place of that source. None: the generated source is compiled. With
+    `product` "source" the artefact is that target source as text, and nothing is linked.
     `schedules_path` has the schedules of a tuned baseline (JSON: trace by kernel digest); None: the default ones.
     """
 
@@ -31,6 +32,7 @@ class BuildRequest(msgspec.Struct, frozen=True, kw_only=True):
     schedules_path: str | None = None
     target: dict[str, Any] | None = None
     out_folder: str
+    product: Literal["library", "source"] = "library"
     role: Role = "candidate"
     expected_inputs: tuple[TensorSpec, ...]
     expected_outputs: tuple[TensorSpec, ...]

@@ -44,15 +44,23 @@ class KernelProgram(msgspec.Struct, frozen=True):
     """One program in TVMScript without imports.
 
     The text is a single `@I.ir_module class Module` whose `main` takes the task's inputs `in0, in1, ...`
-    and then the parameters `p0, p1, ...`; its attribute `num_input` is the number of task inputs.
+    and then the parameters `p0, p1, ...`; its attribute `num_input` is the number of task inputs. `source` is
+    an edit of the target source that this text is translated to (level 2), None for the source as it is.
     """
 
     text: str
     task: str
     level: ProgramLevel = ProgramLevel.GRAPH
     origin: ProgramOrigin = ProgramOrigin.CANDIDATE
+    source: str | None = None
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the text in hexadecimal; two programs with one digest are the same program."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        """SHA-256 in hexadecimal of the text, and of its source if that was edited.
+
+        Two programs with one digest are the same program.
+        """
+        if self.source is None:
+            return hashlib.sha256(self.text.encode()).hexdigest()
+        # NUL is in neither of the two.
+        return hashlib.sha256(f"{self.text}\0{self.source}".encode()).hexdigest()

@@ -32,19 +32,22 @@ def candidate_path(typed: str) -> Path:
     return path
 
 
-def read_candidate(path: Path) -> str:
-    """Return the text of a candidate file. Raises `UsageError` when it cannot be read as text."""
+def read_candidate(path: Path, what: str = "candidate") -> str:
+    """Return the text of a candidate file; `what` is what messages call it.
+
+    Raises `UsageError` when it cannot be read as text.
+    """
     try:
         with path.open("rb") as stream:
             content = stream.read(LARGEST_BYTES + 1)
     except OSError as error:
-        raise UsageError(f"The candidate {path} cannot be read: {error.strerror}.", advice=_ADVICE) from error
+        raise UsageError(f"The {what} {path} cannot be read: {error.strerror}.", advice=_ADVICE) from error
     except ValueError as error:
         # A NUL in the name.
-        raise UsageError(f"The candidate {str(path)!r} cannot be read: {error}.", advice=_ADVICE) from error
+        raise UsageError(f"The {what} {str(path)!r} cannot be read: {error}.", advice=_ADVICE) from error
     if len(content) > LARGEST_BYTES:
-        raise UsageError(f"The candidate {path} has more than {LARGEST_BYTES} bytes, the most allowed.")
+        raise UsageError(f"The {what} {path} has more than {LARGEST_BYTES} bytes, the most allowed.")
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise UsageError(f"The candidate {path} is not UTF-8 text: {error}.", advice=_ADVICE) from error
+        raise UsageError(f"The {what} {path} is not UTF-8 text: {error}.", advice=_ADVICE) from error

@@ -15,6 +15,7 @@ from edgelab.bench.device_watch import DeviceWatch
 from edgelab.bench.evaluation import Evaluated, Evaluation, EvaluationRequest
 from edgelab.bench.services import Services
 from edgelab.bench.tasks import Catalogue, TaskSpec, catalogue_root, resolve
+from edgelab.drivers.profile import load_profile
 from edgelab.errors import EdgeLabError, ExitCode, NotReadyError
 from edgelab.events import Built, EventBody, RunInterrupted, RunStarted
 from edgelab.home import Home
@@ -91,12 +92,17 @@ class RunProcess:
 
     async def _attempt(self, services: Services, watch: DeviceWatch) -> Evaluated:
         home = self._folder.home
+        entry = self._spec.entry or this_machine()
+        # A simulated board computes on this machine, whose peaks are not the board's.
+        peaks = None if entry.simulated else load_profile(entry.profile).peaks
         request = EvaluationRequest(
             task=self._task,
             secret=home.secret(),
             candidate_text=self._spec.candidate_text,
             tuned=await self._tuned(services),
+            candidate_source=self._spec.source_text,
             policy=self._spec.policy,
+            peaks=peaks,
             backend=self._spec.backend,
             target=self._spec.target,
             cache=home.cache,

@@ -25,9 +25,10 @@ class Recorder:
         self._blobs = BlobStore(folder.home.blobs)
 
     def program(self, program: KernelProgram) -> None:
-        """Keep a program's text as a blob and its row."""
-        blob = self._blobs.put(program.text.encode())
-        self._writer.add_program(program.digest, program.task, program.origin, blob)
+        """Keep a program's text, and the source if that was edited, as blobs, and its row."""
+        text = self._blobs.put(program.text.encode())
+        source = self._blobs.put(program.source.encode()) if program.source is not None else ""
+        self._writer.add_program(program.digest, program.task, program.origin, text, source)
 
     def artefact(self, built: Built, target: str, tvm_version: str) -> None:
         """Keep the row of a compiled program."""

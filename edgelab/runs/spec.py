@@ -16,7 +16,8 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One `edgelab run`. `task` is a task name or the absolute path of a task file; `candidate_text`
-    is the TVMScript of the candidate, None for the task's own import. `entry` is the device as the lab
+    is the TVMScript of the candidate, None for the task's own import; `source_text` an edit of its target source
+    (level 2). `entry` is the device as the lab
     had it when the run was started, None for this machine. `target` is what programs are built for, None for
     this machine's CPU."""
 
@@ -28,6 +29,8 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     simulated: bool = False
     candidate_text: str | None = None
     candidate_path: str = ""
+    source_text: str | None = None
+    source_path: str = ""
     baseline_kind: str = "plain"
     policy: TimingPolicy = TimingPolicy()
 

@@ -49,6 +49,7 @@ def judged(run_id: str, spec: RunSpec, task: str, evaluation: Evaluation, found:
         calls_per_block=found.series.calls_per_block,
         peak_memory_bytes=found.peak_memory_bytes,
         planned_memory_bytes=found.planned_memory_bytes,
+        floor_s=found.floor.latency_s if found.floor else None,
     )
 
 

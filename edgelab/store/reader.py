@@ -13,7 +13,13 @@ from edgelab.errors import NotReadyError, UsageError
 from edgelab.events import AnyEvent, DeviceSampled, StoredEvent
 from edgelab.results import RunResult
 from edgelab.store.connection import open_connection
-from edgelab.store.records import MeasurementRecord, RunRecord, StepRecord, StoredSample
+from edgelab.store.records import (
+    EngineMeasurementRecord,
+    MeasurementRecord,
+    RunRecord,
+    StepRecord,
+    StoredSample,
+)
 
 _Record = TypeVar("_Record", bound=msgspec.Struct)
 _decode_body = msgspec.json.Decoder(AnyEvent).decode
@@ -127,6 +133,12 @@ class StoreReader:
         """Return the measurement of a run, None when it has none."""
         rows = self._query("SELECT * FROM measurements WHERE run = ? ORDER BY id DESC LIMIT 1", (run,))
         return _record(MeasurementRecord, rows[0]) if rows else None
+
+    def engine_measurements(self, limit: int = 500, task: str | None = None) -> list[EngineMeasurementRecord]:
+        """Return the newest measurements of engines, newest first; only those of `task` when given."""
+        where, values = ("WHERE task = ?", [task]) if task else ("", [])
+        sql = f"SELECT * FROM engine_measurements {where} ORDER BY created_s DESC, id DESC LIMIT ?"
+        return [_record(EngineMeasurementRecord, row) for row in self._query(sql, [*values, limit])]
 
     def times_resumed(self, run: str) -> int:
         """Return how often a run was resumed: the starts after its first."""

@@ -80,3 +80,42 @@ class MeasurementRecord(msgspec.Struct, frozen=True, kw_only=True):
     planned_memory_bytes: int | None
     series_blob: str
     valid: bool
+
+
+class EngineMeasurementRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One engine on one task, measured in pairs with a baseline, or the reason why it was not.
+
+    `baseline_speedup` is the median of t_engine / t_baseline. `versions` and `settings` are JSON objects;
+    `series_blob` names the raw series (JSON: engine_s, baseline_s), None where nothing was timed.
+    """
+
+    id: int = 0
+    created_s: float
+    task: str
+    task_digest: str
+    device: str
+    engine: str
+    engine_version: str
+    versions: str
+    baseline_kind: str
+    baseline_version: str
+    baseline_program: str
+    baseline_target: str
+    verdict: str
+    reason: str
+    detail: str
+    quality: str
+    latency_engine_s: float | None
+    latency_baseline_s: float | None
+    baseline_speedup: float | None
+    speedup_low: float | None
+    speedup_high: float | None
+    rcv_engine: float | None
+    rcv_baseline: float | None
+    rcv_speedup: float | None
+    prepare_s: float | None
+    threads: int | None
+    pairs: int
+    calls_per_block: int
+    settings: str
+    series_blob: str | None

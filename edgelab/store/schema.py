@@ -10,7 +10,7 @@ from edgelab.store.connection import connect, exclusive
 if TYPE_CHECKING:
     from sqlite_utils import Migrations
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 4
 """Number of migrations; kept in `PRAGMA user_version` so that opening a current store stays cheap."""
 
 
@@ -25,7 +25,15 @@ def _migrations() -> Migrations:
         _create_programs(db)
         _create_measurements(db)
 
-    @migrations(name="0002_tuning")
+    @migrations(name="0002_program_source")
+    def program_source(db: Any) -> None:
+        db["programs"].add_column("source_blob", str, not_null_default="")
+
+    @migrations(name="0003_engine_measurements")
+    def engine_measurements(db: Any) -> None:
+        _create_engine_measurements(db)
+
+    @migrations(name="0004_tuning")
     def tuning(db: Any) -> None:
         _create_tuning(db)
 
@@ -94,6 +102,26 @@ def _create_measurements(db: Any) -> None:
     db["measurements"].create(columns, pk="id")
     db["measurements"].create_index(["task", "device"])
     db["measurements"].create_index(["run"], unique=True)
+
+
+def _create_engine_measurements(db: Any) -> None:
+    text = ["task", "task_digest", "device", "engine", "engine_version", "versions", "baseline_kind"]
+    text += [
+        "baseline_version",
+        "baseline_program",
+        "baseline_target",
+        "verdict",
+        "reason",
+        "detail",
+        "quality",
+    ]
+    real = ["latency_engine_s", "latency_baseline_s", "baseline_speedup", "speedup_low", "speedup_high"]
+    real += ["rcv_engine", "rcv_baseline", "rcv_speedup", "prepare_s"]
+    columns: dict[str, Any] = {"id": int, "created_s": float, **dict.fromkeys(text, str)}
+    columns |= dict.fromkeys(real, float)
+    columns |= {"threads": int, "pairs": int, "calls_per_block": int, "settings": str, "series_blob": str}
+    db["engine_measurements"].create(columns, pk="id")
+    db["engine_measurements"].create_index(["task", "engine"])
 
 
 def _create_tuning(db: Any) -> None:

@@ -15,7 +15,7 @@ from edgelab.errors import NotReadyError
 from edgelab.events import DeviceSampled, EventBody, RunFinished, StepFinished, StepStarted
 from edgelab.results import RunResult
 from edgelab.store.connection import open_connection
-from edgelab.store.records import MeasurementRecord, RunRecord, RunState
+from edgelab.store.records import EngineMeasurementRecord, MeasurementRecord, RunRecord, RunState
 from edgelab.store.schema import migrate
 
 _Statement = tuple[str, Sequence[Any] | Mapping[str, Any]]
@@ -96,13 +96,17 @@ class StoreWriter:
         now_s = time.time() if time_s is None else time_s
         self._execute_all(statement for body in bodies for statement in _event(run_id, body, now_s))
 
-    def add_program(self, digest: str, task: str, origin: str, text_blob: str) -> None:
-        """Record a program (TVMScript text kept as a blob). Known programs are left as they are."""
+    def add_program(self, digest: str, task: str, origin: str, text_blob: str, source_blob: str = "") -> None:
+        """Record a program: its TVMScript, and its target source if that was edited, are blobs.
+
+        Known programs are left as they are.
+        """
         row = {
             "digest": digest,
             "task": task,
             "origin": origin,
             "text_blob": text_blob,
+            "source_blob": source_blob,
             "created_s": time.time(),
         }
         self._execute_all([_insert("programs", row, "OR IGNORE")])
@@ -118,6 +122,12 @@ class StoreWriter:
     def add_measurement(self, measurement: MeasurementRecord) -> None:
         """Insert the measurement of a run; a run has at most one, so a repeat after a crash is ignored."""
         self._execute_all([_measurement_insert(measurement)])
+
+    def add_engine_measurement(self, measurement: EngineMeasurementRecord) -> None:
+        """Insert what was measured of an engine; every measurement is a row of its own."""
+        row = _row(measurement)
+        del row["id"]
+        self._execute_all([_insert("engine_measurements", row)])
 
     def invalidate_measurements(self, device: str, since_s: float) -> int:
         """Mark the valid measurements of `device` made at or after `since_s` (epoch) invalid; returns how many.

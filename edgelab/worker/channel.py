@@ -46,7 +46,9 @@ class Kind(enum.IntEnum):
     MEMORY = 16
     EXIT = 17
     OPEN = 18
-    KERNEL = 19
+    TAKE = 19
+    SPOIL = 20
+    KERNEL = 21
 
 
 class ChannelClosed(Exception):

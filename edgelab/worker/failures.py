@@ -7,6 +7,7 @@ import signal
 
 SYNTAX_API = "syntax_api"
 MEMORY = "memory"
+NUMERIC = "numeric"
 PARALLEL = "parallel"
 TIMEOUT = "timeout"
 CRASH = "crash"

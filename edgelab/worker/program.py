@@ -173,10 +173,11 @@ class Program:
         with self._guarded(limit_s):
             return self._answer(time.monotonic() + limit_s)
 
-    def upload(self, slot: str, arrays: list[np.ndarray], limit_s: float) -> None:
-        """Copy inputs into the child."""
+    def upload(self, slot: str, arrays: list[np.ndarray], limit_s: float, *, in_place: bool = False) -> None:
+        """Copy inputs into the child, with `in_place` over those that are there, at their addresses."""
         deadline_s = time.monotonic() + limit_s
-        body = {"slot": slot, "tensors": [[list(array.shape), array.dtype.name] for array in arrays]}
+        tensors = [[list(array.shape), array.dtype.name] for array in arrays]
+        body = {"slot": slot, "tensors": tensors, "in_place": in_place}
         with self._guarded(limit_s):
             payload = [as_bytes(array) for array in arrays]
             self._channel.send(Kind.UPLOAD, body, payload=payload, deadline_s=deadline_s)

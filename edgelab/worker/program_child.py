@@ -111,6 +111,7 @@ class Program:
         self._machine: Any = None
         self._arguments: dict[str, list[Any]] = {}
         self._outputs: list[Any] = []
+        self._timed: Any = None
 
     def serve(self, channel: Channel, frame: Frame) -> None:
         """Answer one frame. Raises WorkerFailure, which the caller reports."""
@@ -128,9 +129,14 @@ class Program:
         elif frame.kind == Kind.CALL:
             call = self.call_poisoned if frame.body["poisoned"] else self.call
             channel.send(Kind.DONE, call(), deadline_s=math.inf)
+        elif frame.kind == Kind.TAKE:
+            channel.send(Kind.DONE, self.take(), deadline_s=math.inf)
         elif frame.kind == Kind.FETCH:
             data = np.require(self._outputs[frame.first].numpy(), requirements=["C"])
             channel.send(Kind.DONE, payload=[as_bytes(data)], deadline_s=math.inf)
+        elif frame.kind == Kind.SPOIL:
+            self.spoil(frame.first)
+            channel.send(Kind.DONE, deadline_s=math.inf)
         elif frame.kind == Kind.DROP:
             self._outputs = []
             channel.send(Kind.DONE, deadline_s=math.inf)
@@ -172,11 +178,17 @@ class Program:
         return sandbox.confine_loaded()
 
     def upload(self, channel: Channel, frame: Frame) -> None:
-        """Receive input tensors: body {slot, tensors: [[shape, dtype]]}, payload their bytes in order."""
+        """Receive input tensors: body {slot, tensors: [[shape, dtype]]}, payload their bytes in order.
+
+        With `in_place` in the body the slot's tensors stay where they are and get the new values.
+        """
         from tvm.runtime import tensor
 
         slot, unread = frame.body["slot"], frame.payload_bytes
-        self._arguments.pop(slot, None)
+        before = self._arguments.pop(slot, [])
+        there = iter(before if frame.body.get("in_place") else ())
+        if not frame.body.get("in_place"):
+            before.clear()
         tensors = []
         try:
             with _reported("has no room for its inputs"):
@@ -184,7 +196,8 @@ class Program:
                     array = np.empty(shape, dtype=dtype)
                     channel.receive_payload(as_bytes(array), math.inf)
                     unread -= array.nbytes
-                    tensors.append(tensor(array, self._device))
+                    held = next(there, None)
+                    tensors.append(tensor(array, self._device) if held is None else held.copyfrom(array))
         finally:
             channel.skip_payload(unread, math.inf)
         self._arguments[slot] = tensors
@@ -207,17 +220,41 @@ class Program:
             result = self._main(*self._arguments["verify"])
             self._device.sync()
         self._confine()
+        return self._keep(result)
+
+    def take(self) -> dict[str, Any]:
+        """Keep the outputs of the last timed call, to be fetched; describes them."""
+        result, self._timed = self._timed, None
+        return self._keep(result)
+
+    def _keep(self, result: Any) -> dict[str, Any]:
         self._outputs, structure = _flatten(result)
         return {
             "structure": structure,
             "outputs": [[list(map(int, output.shape)), str(output.dtype)] for output in self._outputs],
         }
 
+    def spoil(self, chosen: int) -> None:
+        """Change one element of each kept output, where it lies, and give the memory back to the pool.
+
+        `chosen` says which, by its remainder. A program that finds its last result there and takes it for
+        the next one returns the changed element.
+        """
+        with _reported("could not have its outputs changed"):
+            for output in self._outputs:
+                values = output.numpy().copy()
+                flat = values.reshape(-1)
+                place = chosen % flat.size
+                flat[place] = 0 if abs(float(flat[place])) > 0.5 else 1
+                output.copyfrom(values)
+        self._outputs = []
+
     def drop(self) -> None:
         """Free the outputs and everything the pool keeps, so that glibc looks at all the chunks."""
         import tvm_ffi
 
         self._outputs = []
+        self._timed = None
         tvm_ffi.get_global_func("vm.builtin.memory_manager.clear")()
 
     def block(self, calls: int) -> tuple[int, int]:
@@ -226,15 +263,18 @@ class Program:
         The loop calls the same function object in the same way as verification does, so that a program
         cannot tell them apart. It adds 0.9 us a call, the runtime's own time_evaluator 0.5 us (measured
         on an empty-handed 1 us kernel); that one makes an untimed call of its own before each block. A GPU has
-        nothing left to do at either reading.
+        nothing left to do at either reading. The last result is kept until the next block: whether the worker
+        asks for it is not known here.
         """
         arguments, main = self._arguments["timing"], self._main
+        self._timed = None
         if self._place.has_driver:
             return self._block_of_driver(calls)
         with _reported("failed while it was timed"):
             start_ns = time.perf_counter_ns()
-            for _ in itertools.repeat(None, calls):
+            for _ in itertools.repeat(None, calls - 1):
                 main(*arguments)
+            self._timed = main(*arguments)
             return start_ns, time.perf_counter_ns()
 
     def _block_of_driver(self, calls: int) -> tuple[int, int]:
@@ -242,8 +282,9 @@ class Program:
         with _reported("failed while it was timed"):
             wait()
             start_ns = time.perf_counter_ns()
-            for _ in itertools.repeat(None, calls):
+            for _ in itertools.repeat(None, calls - 1):
                 main(*arguments)
+            self._timed = main(*arguments)
             wait()
             end_ns = time.perf_counter_ns()
         self._confine()

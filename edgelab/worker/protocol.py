@@ -10,6 +10,7 @@ from typing import Any
 
 MAX_LINE_BYTES = 1 << 20
 MAX_TEXT_CHARS = 200
+MAX_TEXTS = 100
 MAX_WHOLE = 1 << 53
 MAX_NUMBER = 1e18
 _READ_BYTES = 1 << 16
@@ -39,6 +40,13 @@ class Request:
                 f"{self.op}: {name} is a text of 1 to {MAX_TEXT_CHARS} characters", self.id
             )
         return value
+
+    def texts(self, name: str) -> list[str]:
+        """The field `name`, a list of 1 to 100 texts like those of `text`. Raises MalformedRequest."""
+        values = self.fields.get(name)
+        if not isinstance(values, list) or not 0 < len(values) <= MAX_TEXTS:
+            raise MalformedRequest(f"{self.op}: {name} is a list of 1 to {MAX_TEXTS} texts", self.id)
+        return [Request(self.id, self.op, {name: value}).text(name) for value in values]
 
     def number(self, name: str) -> float:
         """The field `name`, a number from 0 to `MAX_NUMBER`. Raises MalformedRequest."""

@@ -17,8 +17,9 @@ from .kernel_caches import KernelCaches
 from .kernel_timing import measure_kernels
 from .program import ON_CPU, ForkServer, Limits, Place, Program, memory_reading
 from .protocol import Controller, MalformedRequest, Request, parse_request
+from .rotation import Rotation, TimedInput
 from .sample import read_nodes, sample
-from .timing import Plan, time_pairs
+from .timing import Plan, time_block, time_pairs
 from .verification import verify
 
 _MEMORY_LIMIT_S = 60.0
@@ -37,6 +38,8 @@ class Service:
         self._server = server
         self._blobs = blobs
         self._programs: dict[str, Program] = {}
+        self._rotations: dict[str, Rotation] = {}
+        self._last_rotation: Rotation | None = None
         self._kernel_caches = KernelCaches()
         self._ending = False
         self._handlers: dict[str, Callable[[Request], dict[str, Any]]] = {
@@ -45,6 +48,7 @@ class Service:
             "verify": self._verify,
             "prepare_timing": self._prepare_timing,
             "pair": self._pair,
+            "block": self._block,
             "memory": self._memory,
             "sample": lambda request: {**sample(), "nodes": read_nodes(_paths(request))},
             "measure_kernels": self._measure_kernels,
@@ -152,12 +156,39 @@ class Service:
             self._blobs.arrays(request.fields.get("expected"), "out"),
             Tolerance(rtol=part.number("rtol"), atol=part.number("atol")),
             request.number("time_s"),
+            fresh=request.fields.get("fresh") is not False,
         )
 
     def _prepare_timing(self, request: Request) -> dict[str, Any]:
         program = self._program(request.text("program"))
-        program.upload("timing", self._blobs.arrays(request.fields.get("inputs"), "in"), _MEMORY_LIMIT_S)
+        self._rotations.pop(program.name, None)
+        if "expected" not in request.fields:
+            inputs = self._blobs.arrays(request.fields.get("inputs"), "in")
+            program.upload("timing", inputs, _MEMORY_LIMIT_S)
+            return {}
+        rotation = self._rotation(request)
+        rotation.prepare(program, _MEMORY_LIMIT_S)
+        self._rotations[program.name] = rotation
         return {}
+
+    def _rotation(self, request: Request) -> Rotation:
+        """The rotation of a request; the last one where the inputs are the same: other programs share it."""
+        inputs, expected = request.texts("inputs"), request.texts("expected")
+        if len(inputs) != len(expected):
+            raise MalformedRequest(f"{request.op}: inputs and expected are lists of one length", request.id)
+        part = request.part("tolerance")
+        key = (*inputs, *expected, part.number("rtol"), part.number("atol"))
+        if self._last_rotation is not None and self._last_rotation.key == key:
+            return self._last_rotation
+        self._last_rotation = None
+        pairs = zip(inputs, expected, strict=True)
+        timed = [
+            TimedInput(self._blobs.arrays(one, "in"), self._blobs.arrays(other, "out"))
+            for one, other in pairs
+        ]
+        tolerance = Tolerance(rtol=part.number("rtol"), atol=part.number("atol"))
+        self._last_rotation = Rotation(key, timed, tolerance)
+        return self._last_rotation
 
     def _pair(self, request: Request) -> dict[str, Any]:
         a, b = self._program(request.text("a")), self._program(request.text("b"))
@@ -172,9 +203,25 @@ class Service:
         def progress(pairs: int) -> None:
             self._controller.send(request.id, "progress", done=pairs, total=plan.pairs)
 
-        a_series, b_series = time_pairs(a, b, plan, progress)
+        # Both sides alike, or neither: what is done between blocks must not differ.
+        rotation = self._rotations.get(a.name)
+        if rotation is not self._rotations.get(b.name):
+            raise WorkerFailure(INFRASTRUCTURE, f"{a.name} and {b.name} are not timed on the same inputs")
+        a_series, b_series = time_pairs(a, b, plan, progress, rotation)
         parent_s = [list(pair) for pair in zip(a_series.parent_s, b_series.parent_s, strict=True)]
-        return {"a_s": a_series.latencies_s, "b_s": b_series.latencies_s, "parent_s": parent_s}
+        unseen_s = [list(pair) for pair in zip(a_series.unseen_s, b_series.unseen_s, strict=True)]
+        return {
+            "a_s": a_series.latencies_s,
+            "b_s": b_series.latencies_s,
+            "parent_s": parent_s,
+            "unseen_s": unseen_s,
+        }
+
+    def _block(self, request: Request) -> dict[str, Any]:
+        calls, warm = request.whole("calls_per_block", 1), request.whole("warm_calls", 0)
+        plan = Plan(pairs=1, calls_per_block=calls, warm_calls=warm, first=0, time_s=request.number("time_s"))
+        timed = time_block(self._program(request.text("program")), plan)
+        return {"latency_s": timed.latencies_s[0], "parent_s": timed.parent_s[0]}
 
     def _memory(self, request: Request) -> dict[str, Any]:
         program = self._program(request.text("program"))
@@ -210,6 +257,7 @@ class Service:
         return program
 
     def _forget(self, name: str) -> None:
+        self._rotations.pop(name, None)
         if program := self._programs.pop(name, None):
             program.close()
 

@@ -15,17 +15,22 @@ from dataclasses import dataclass, field
 from .channel import Kind
 from .failures import HACK, WorkerFailure
 from .program import Program
+from .rotation import Rotation
 
 _PROGRESS_EVERY_S = 1.0
 
 
 @dataclass
 class Series:
-    """One side of the pairs: latency per call and the worker's own reading of each block, in seconds."""
+    """One side of the pairs: latency per call and the worker's own reading of each block, in seconds.
+
+    `unseen_s` are single calls on inputs that the program has not just seen.
+    """
 
     latencies_s: list[float] = field(default_factory=list)
     child_s: list[float] = field(default_factory=list)
     parent_s: list[float] = field(default_factory=list)
+    unseen_s: list[float] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -39,12 +44,17 @@ class Plan:
     time_s: float
 
 
-def time_pairs(a: Program, b: Program, plan: Plan, progress: Callable[[int], None]) -> tuple[Series, Series]:
+def time_pairs(
+    a: Program, b: Program, plan: Plan, progress: Callable[[int], None], rotation: Rotation | None = None
+) -> tuple[Series, Series]:
     """Time up to `plan.pairs` pairs; fewer if `plan.time_s` is over after at least one.
 
+    With `rotation` its inputs take turns and some pairs' outputs are checked, outside of what is timed.
     `progress` is called with the number of pairs done, at most once a second. Raises WorkerFailure: a
-    program's own failure, `timeout` when one block outlasts the time, `hack` for readings outside of it.
+    program's own failure, `timeout` when one block outlasts the time, `hack` for readings outside of it, and
+    what a check raises.
     """
+    turns = rotation.series(plan.pairs) if rotation is not None else None
     series = (Series(), Series())
     programs = (a, b)
     deadline_s = time.monotonic() + plan.time_s
@@ -57,15 +67,40 @@ def time_pairs(a: Program, b: Program, plan: Plan, progress: Callable[[int], Non
             progress(pair)
             next_progress_s = now_s + _PROGRESS_EVERY_S
         begins = (pair + plan.first) % 2
+        warm_calls = plan.warm_calls
+        if turns is not None:
+            turns.turn(pair)
+            warm_calls += turns.extra_calls(pair, plan.warm_calls + plan.calls_per_block)
         for side in (begins, 1 - begins):
-            _time_block(programs[side], series[side], plan, deadline_s)
+            if turns is not None:
+                turns.give(programs[side], _remaining(plan, deadline_s))
+            _time_block(programs[side], series[side], plan, warm_calls, deadline_s)
+        if turns is not None and turns.is_checked(pair):
+            turns.check(programs)
         # A time-out in the middle of a pair raised; both sides have the same length here.
+    if turns is not None:
+        if turns.due:
+            turns.check(programs)
+        latest_s = max(one.latencies_s[-1] for one in series)
+        for both in turns.time_unseen(programs, latest_s):
+            for one, unseen_s in zip(series, both, strict=True):
+                one.unseen_s.append(unseen_s)
     return series
 
 
-def _time_block(program: Program, series: Series, plan: Plan, deadline_s: float) -> None:
-    if plan.warm_calls:
-        program.request(Kind.BLOCK, _remaining(plan, deadline_s), first=plan.warm_calls)
+def time_block(program: Program, plan: Plan) -> Series:
+    """Time one block of one program, whose other side of the pair runs elsewhere; `pairs` and `first` do not count.
+
+    Raises WorkerFailure as `time_pairs` does.
+    """
+    series = Series()
+    _time_block(program, series, plan, plan.warm_calls, time.monotonic() + plan.time_s)
+    return series
+
+
+def _time_block(program: Program, series: Series, plan: Plan, warm_calls: int, deadline_s: float) -> None:
+    if warm_calls:
+        program.request(Kind.BLOCK, _remaining(plan, deadline_s), first=warm_calls)
     limit_s = _remaining(plan, deadline_s)
     sent_ns = time.perf_counter_ns()
     frame = program.request(Kind.BLOCK, limit_s, first=plan.calls_per_block)

@@ -9,6 +9,7 @@ program that works only on its first calls is wrong there.
 from __future__ import annotations
 
 import contextlib
+import secrets
 import time
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from .channel import Kind
 from .compare import Comparison, Tolerance, compare
-from .failures import HACK, WorkerFailure
+from .failures import HACK, NUMERIC, WorkerFailure
 from .program import Program
 
 _RELEASE_LIMIT_S = 10.0
@@ -28,20 +29,28 @@ def verify(
     expected: list[np.ndarray],
     tolerance: Tolerance,
     time_s: float,
+    *,
+    fresh: bool = True,
 ) -> dict[str, Any]:
     """Run the program on `inputs`, in a fresh child and in its own, and compare its outputs with `expected`.
+
+    Without `fresh` only in its own.
 
     Returns the fields of the reply. Raises WorkerFailure if the program fails, dies or takes longer than
     `time_s` in either, also if damage to its heap shows when the fresh child frees its memory and ends.
     """
-    with contextlib.closing(program.fresh()) as fresh:
-        first = run_and_compare(fresh, inputs, expected, tolerance, time_s, poisoned=True)
+    if not fresh:
+        return run_and_compare(program, inputs, expected, tolerance, time_s, poisoned=False)
+    with contextlib.closing(program.fresh()) as other:
+        first = run_and_compare(other, inputs, expected, tolerance, time_s, poisoned=True)
         # Taking its memory apart takes the child as long as a call; the other one can work meanwhile.
-        fresh.ask_to_end(_RELEASE_LIMIT_S)
+        other.ask_to_end(_RELEASE_LIMIT_S)
         reply = first
         if first["ok"]:
             reply = run_and_compare(program, inputs, expected, tolerance, time_s, poisoned=False)
-        fresh.finish_clean(_RELEASE_LIMIT_S)
+        if reply["ok"]:
+            refuse_old_results(program, expected, tolerance, time_s)
+        other.finish_clean(_RELEASE_LIMIT_S)
     if first["ok"] and not reply["ok"]:
         reply["message"] = f"right in a fresh process but not after earlier calls: {reply['message']}"
     return reply
@@ -61,11 +70,63 @@ def run_and_compare(
     program.upload("verify", inputs, time_s)
     # Tensors are copied with the same limit, which is not the program's time.
     described = program.request(Kind.CALL, time_s, {"poisoned": poisoned}).body
-    reply = _structure_reply(program, described, expected)
-    if reply is None:
-        reply = _compare_outputs(program, expected, tolerance, max(time_s, deadline_s - time.monotonic()))
+    limit_s = max(time_s, deadline_s - time.monotonic())
+    reply = compare_described(program, described, expected, tolerance, limit_s)
     program.request(Kind.DROP, _RELEASE_LIMIT_S)
     return reply
+
+
+def refuse_old_results(
+    program: Program, expected: list[np.ndarray], tolerance: Tolerance, time_s: float
+) -> None:
+    """Call again on the inputs of the last verification, with one element of the old outputs changed.
+
+    The runtime hands out the memory of earlier results. A program may have recognised one by some of its
+    elements and have left the rest as it was; nobody but this process knows which element was changed.
+    Raises WorkerFailure when the outputs are wrong now: `hack` if by what was changed, else `numeric`.
+    """
+    # Results are kept for one call longer, so that two pieces of memory take turns.
+    chosen = [secrets.randbits(62) for _ in range(2)]
+    for number in chosen:
+        program.request(Kind.CALL, time_s, {"poisoned": False})
+        program.request(Kind.SPOIL, time_s, first=number)
+    described = program.request(Kind.CALL, time_s, {"poisoned": False}).body
+    reply = compare_described(program, described, expected, tolerance, time_s)
+    if not reply["ok"]:
+        raise _not_repeated(program.name, reply, expected, chosen)
+    program.request(Kind.DROP, _RELEASE_LIMIT_S)
+
+
+def _not_repeated(
+    name: str, reply: dict[str, Any], expected: list[np.ndarray], chosen: list[int]
+) -> WorkerFailure:
+    index = reply["index"]
+    if index is not None:
+        wanted = expected[reply["output_index"]]
+        changed = [list(np.unravel_index(number % wanted.size, wanted.shape)) for number in chosen]
+        if index in changed and reply["mismatched"] <= 2 * len(expected):
+            message = (
+                f"{name} returns what it finds in its output's memory: an element of an old result "
+                "that was changed there came back"
+            )
+            return WorkerFailure(HACK, message, detail=reply["message"], program=name)
+    message = (
+        f"{name} gives another result when it is called again, so it depends on what lay in its memory: "
+        f"{reply['message']}"
+    )
+    return WorkerFailure(NUMERIC, message, program=name)
+
+
+def compare_described(
+    program: Program,
+    described: dict[str, Any],
+    expected: list[np.ndarray],
+    tolerance: Tolerance,
+    limit_s: float,
+) -> dict[str, Any]:
+    """Compare the outputs that a child described and keeps; it goes on keeping them. As `verify` otherwise."""
+    reply = _structure_reply(program, described, expected)
+    return reply if reply is not None else _compare_outputs(program, expected, tolerance, limit_s)
 
 
 def _structure_reply(

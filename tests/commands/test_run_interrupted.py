@@ -270,7 +270,8 @@ def test_secret_seeds_reach_neither_store_nor_logs(cli):
     folder = RunFolder(cli.home, run.id).path
     said += b"".join(path.read_bytes() for path in folder.iterdir() if path.name != "reserve")
     said += (done.stdout + done.stderr).encode()
-    for secret in (str(seeds.timing).encode(), str(seeds.recheck).encode(), cli.home.secret().hex().encode()):
+    derived = [str(seed).encode() for seed in (*seeds.timing, seeds.recheck, seeds.hidden)]
+    for secret in (*derived, cli.home.secret().hex().encode()):
         assert secret not in said
 
 

@@ -208,6 +208,8 @@ async def test_whole_evaluation_through_the_archive(
         "candidate", "baseline", pairs=20, calls_per_block=100, warm_calls=1, first=0, time_s=30
     )
     assert len(series.a_s) == len(series.b_s) == 20
+    block = await client.block("candidate", calls_per_block=100, warm_calls=1, time_s=30)
+    assert 0 < block.latency_s * 100 <= block.parent_s
     memory = await client.memory("candidate")
     assert memory.peak_rss_bytes
     assert (await client.unload("candidate")).clean

@@ -20,6 +20,14 @@ def test_digest_depends_on_the_text_alone():
     assert candidate.digest != KernelProgram("b", "softmax").digest
 
 
+def test_an_edited_source_makes_another_program():
+    plain = KernelProgram("a", "softmax")
+    edited = KernelProgram("a", "softmax", ProgramLevel.SOURCE, source="define void @f()")
+    assert edited.digest != plain.digest
+    assert edited.digest != KernelProgram("a", "softmax", ProgramLevel.SOURCE, source="").digest
+    assert edited.digest == KernelProgram("a", "gemv", ProgramLevel.SOURCE, source="define void @f()").digest
+
+
 def test_a_program_survives_json():
     program = KernelProgram("a", "softmax", ProgramLevel.SOURCE, ProgramOrigin.IMPORT)
     assert msgspec.json.decode(msgspec.json.encode(program), type=KernelProgram) == program

@@ -88,7 +88,7 @@ def test_a_lost_schedule_is_told_with_what_to_do(store, tmp_path):
     assert "edgelab tune t" in caught.value.advice
 
 
-def test_a_store_of_the_first_schema_gets_the_tables_and_keeps_its_runs(tmp_path):
+def test_a_store_of_the_schema_before_gets_the_tables_and_keeps_its_runs(tmp_path):
     from edgelab.store import schema
     from edgelab.store.reader import StoreReader
     from edgelab.store.writer import StoreWriter
@@ -97,15 +97,15 @@ def test_a_store_of_the_first_schema_gets_the_tables_and_keeps_its_runs(tmp_path
     with StoreWriter(database) as writer:
         writer.create_run(a_run("r1"))
     with sqlite3.connect(database) as connection:
-        # Back to how version 1 left a store.
+        # Back to how version 3 left a store.
         connection.execute("DROP TABLE tuned_kernels")
         connection.execute("DROP TABLE tuned_batches")
-        connection.execute("DELETE FROM _sqlite_migrations WHERE name = '0002_tuning'")
-        connection.execute("PRAGMA user_version=1")
+        connection.execute("DELETE FROM _sqlite_migrations WHERE name = '0004_tuning'")
+        connection.execute("PRAGMA user_version=3")
     migrate(database)
     with TunedStore(database, tmp_path / "blobs") as store:
         store.put_kernel(KERNEL)
         assert store.kernel(KERNEL.key) is not None
     with StoreReader(database) as reader:
         assert reader.run("r1") is not None
-    assert schema.SCHEMA_VERSION == SCHEMA_VERSION >= 2
+    assert schema.SCHEMA_VERSION == SCHEMA_VERSION >= 4

@@ -257,6 +257,18 @@ def test_pairs_alternate_and_clocks_agree(shared_worker: WorkerUnderTest, artefa
     assert all(parent[0] >= a * 10 for a, parent in zip(done["a_s"], done["parent_s"], strict=True))
 
 
+def test_a_block_of_one_program_is_timed_as_in_pairs(shared_worker: WorkerUnderTest, artefacts: Path):
+    inputs = shared_worker.arrays("in", X)
+    shared_worker.load(artefacts / "copy.so")
+    assert shared_worker.op("prepare_timing", program="candidate", inputs=inputs)["event"] == "done"
+    plan = {"program": "candidate", "calls_per_block": 50, "warm_calls": 2, "time_s": 20}
+    done = shared_worker.op("block", **plan)
+    assert done["event"] == "done", done
+    assert 0 < done["latency_s"] * 50 <= done["parent_s"]
+    for wrong in ({"calls_per_block": 0}, {"warm_calls": -1}, {"program": "absent"}):
+        assert shared_worker.op("block", **(plan | wrong))["event"] == "error"
+
+
 def test_pairs_stop_when_the_time_is_over(shared_worker: WorkerUnderTest, artefacts: Path):
     inputs = shared_worker.arrays("in", X)
     for name in ("candidate", "baseline"):

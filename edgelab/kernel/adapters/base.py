@@ -16,6 +16,9 @@ class Adapter(Protocol):
     name: str
     """TVM target kind, such as `llvm`."""
 
+    source_suffix: str
+    """What a file of target source is called by, such as `.ll`."""
+
     def target(self, description: dict[str, Any] | None) -> Any:
         """TVM target for a description; None asks for the machine this runs on."""
         ...

@@ -44,6 +44,7 @@ class CudaAdapter:
     """
 
     name = "cuda"
+    source_suffix = ".cu"
 
     def target(self, description: dict[str, Any] | None) -> tvm.target.Target:
         """The described target, which names its `arch`; the host is this CPU unless it says other.

@@ -38,6 +38,7 @@ class LlvmAdapter:
     """Lowers with the fused default pipeline and compiles with LLVM, for this CPU or another one."""
 
     name = "llvm"
+    source_suffix = ".ll"
 
     def target(self, description: dict[str, Any] | None) -> tvm.target.Target:
         """The described target, or this machine's CPU."""

@@ -26,6 +26,7 @@ class OpenClAdapter:
     """Lowers with the fused GPU pipeline and TVM's default GPU schedules; runs on EdgeLab's OpenCL runtime."""
 
     name = "opencl"
+    source_suffix = ".cl"
 
     def target(self, description: dict[str, Any] | None) -> tvm.target.Target:
         """The described target, or what every OpenCL device can do; the host is this CPU unless it says other."""
