@@ -20,6 +20,7 @@ _COMMANDS = {
     "run": "edgelab.commands.run:run",
     "runs": "edgelab.commands.runs:runs",
     "tasks": "edgelab.commands.tasks:tasks",
+    "tune": "edgelab.commands.tune:tune",
 }
 
 

@@ -199,6 +199,79 @@ class DeviceSampled(EventBody, frozen=True, kw_only=True, tag="device_sampled"):
     memory_available_bytes: int | None = None
 
 
+class TuningKernel(msgspec.Struct, frozen=True, kw_only=True):
+    """One kernel that is to be tuned: `weight` calls in the program, each `plain_latency_s` under the default
+    schedule (None where that could not be measured), and how many trials it gets at most (0: none)."""
+
+    name: str
+    digest: str
+    search_class: str
+    weight: int
+    plain_latency_s: float | None
+    budget: int
+
+
+class TuningStarted(EventBody, frozen=True, kw_only=True, tag="tuning_started"):
+    """A task's kernels are known and will be tuned in this order; `resumed` when earlier trials are kept."""
+
+    task: str
+    device: str
+    target: str
+    tvm_version: str
+    kernels: tuple[TuningKernel, ...]
+    resumed: bool = False
+
+
+class TuningProgress(EventBody, frozen=True, kw_only=True, tag="tuning_progress"):
+    """A batch of trials of one kernel was measured.
+
+    `trials` and `failed` count all of the kernel's, `search` its searches from 0. The three times are what
+    the batch took to be generated, built and measured. `best_latency_s` is None as long as nothing ran.
+    """
+
+    task: str
+    kernel: str
+    digest: str
+    search: int
+    trials: int
+    budget: int
+    failed: int
+    best_latency_s: float | None
+    plain_latency_s: float | None
+    generate_s: float
+    build_s: float
+    measure_s: float
+
+
+class KernelTuned(EventBody, frozen=True, kw_only=True, tag="kernel_tuned"):
+    """A kernel is done. `state` says how (`tuned`, `plain`, `fallback`, `failed`), `error` why not better.
+
+    Latencies are those of the last measurement side by side; `converged_at` is T_conv in trials, None where
+    the search ended before.
+    """
+
+    task: str
+    kernel: str
+    digest: str
+    state: str
+    trials: int
+    plain_latency_s: float | None
+    tuned_latency_s: float | None
+    converged_at: int | None = None
+    error: str = ""
+
+
+class TuningEnded(EventBody, frozen=True, kw_only=True, tag="tuning_ended"):
+    """All kernels of a task are done. The times are sums over kernels times weight, None where one is not known."""
+
+    task: str
+    device: str
+    trials: int
+    elapsed_s: float
+    plain_latency_s: float | None
+    tuned_latency_s: float | None
+
+
 class RunFinished(EventBody, frozen=True, kw_only=True, tag="run_finished"):
     """The verdict. The last event of a run that was not killed."""
 
@@ -229,6 +302,10 @@ AnyEvent = (
     | LinkLost
     | LinkBack
     | DeviceSampled
+    | TuningStarted
+    | TuningProgress
+    | KernelTuned
+    | TuningEnded
     | RunFinished
     | RunInterrupted
 )

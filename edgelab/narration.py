@@ -10,6 +10,7 @@ from edgelab.events import (
     ClocksRestored,
     DeviceAwaited,
     DeviceChecked,
+    KernelTuned,
     LinkBack,
     LinkLost,
     LockLost,
@@ -19,6 +20,9 @@ from edgelab.events import (
     RunStarted,
     SeedVerified,
     StepFinished,
+    TuningEnded,
+    TuningProgress,
+    TuningStarted,
 )
 from edgelab.results import RunResult
 
@@ -42,7 +46,43 @@ def narrate(body: AnyEvent) -> tuple[str, str, str] | None:
         return _finished(body.result)
     if isinstance(body, RunInterrupted):
         return "warning", "run", f"interrupted: {body.reason or 'stopped on request'}"
-    return _device(body)
+    return _tuning(body) or _device(body)
+
+
+def _tuning(body: AnyEvent) -> tuple[str, str, str] | None:
+    """Return the log line of an event of a tuning."""
+    if isinstance(body, TuningStarted):
+        trials = sum(kernel.budget for kernel in body.kernels)
+        again = ", going on from what is stored" if body.resumed else ""
+        text = f"tuning {body.task} on {body.device}: {len(body.kernels)} kernels, at most {trials} trials{again}"
+        return "info", "tune", text
+    if isinstance(body, TuningProgress):
+        failed = f", {body.failed} failed" if body.failed else ""
+        text = (
+            f"{body.task}: {body.kernel}: {body.trials}/{body.budget} trials{failed}, "
+            f"best {fmt.latency(body.best_latency_s)} (plain {fmt.latency(body.plain_latency_s)})"
+        )
+        return "info", "tune", text
+    if isinstance(body, KernelTuned):
+        return _kernel_tuned(body)
+    if isinstance(body, TuningEnded):
+        text = (
+            f"{body.task} tuned in {fmt.elapsed(body.elapsed_s)} and {body.trials} trials: kernels take "
+            f"{fmt.latency(body.tuned_latency_s)}, plain {fmt.latency(body.plain_latency_s)}"
+        )
+        return "info", "tune", text
+    return None
+
+
+def _kernel_tuned(body: KernelTuned) -> tuple[str, str, str]:
+    name = f"{body.task}: {body.kernel}"
+    if body.state == "tuned":
+        times = f"{fmt.latency(body.tuned_latency_s)}, plain {fmt.latency(body.plain_latency_s)}"
+        return "info", "tune", f"{name}: tuned after {body.trials} trials: {times}"
+    if body.state == "plain":
+        return "info", "tune", f"{name}: no schedule of {body.trials} trials beats the default one"
+    level = "warning" if body.state == "fallback" else "error"
+    return level, "tune", f"{name}: {body.state}, the default schedule stands: {body.error}"
 
 
 def _device(body: AnyEvent) -> tuple[str, str, str] | None:

@@ -92,4 +92,7 @@ def _key(program: KernelProgram, request: BuildRequest, params_digest: str, host
         request.target,
         msgspec.to_builtins(host),
     ]
+    if request.schedules_path is not None:
+        # The file is named by its content.
+        parts.append(Path(request.schedules_path).name)
     return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()

@@ -11,6 +11,7 @@ import msgspec
 
 from edgelab.bench import verification_cases as cases
 from edgelab.bench.artefacts import Artefact, ArtefactCache
+from edgelab.bench.baseline.apply import TunedBaseline
 from edgelab.bench.device_watch import UNWATCHED, DeviceWatch
 from edgelab.bench.execution_place import execution_device
 from edgelab.bench.pairing import PairSeries, time_pairs
@@ -48,11 +49,13 @@ class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
     `secret` is the home's; the inputs that are timed, those of the check after timing and the hidden cases come
     from it. `backend` names the adapter, `target` is its target (None: this machine's CPU). `peaks` are the
     device's, None where they are not known: then no latency is too short to be true.
+    `tuned` are the schedules of the baseline; None compares with the plain one.
     """
 
     task: TaskSpec
     secret: bytes
     candidate_text: str | None = None
+    tuned: TunedBaseline | None = None
     candidate_source: str | None = None
     policy: TimingPolicy = TimingPolicy()
     peaks: Peaks | None = None
@@ -195,23 +198,30 @@ class Evaluation:
             # The candidate first: it is the one that may not build.
             candidate = await self._build_one("candidate", self.progress.candidate, bundle)
             self.progress.compiled = True
-            if self.progress.candidate.digest == self.progress.baseline.digest:
+            same = self.progress.candidate.digest == self.progress.baseline.digest
+            if same and self._request.tuned is None:
                 baseline = candidate
             else:
                 baseline = await self._build_one("baseline", self.progress.baseline, bundle)
             step.summary = f"kernels: {len(candidate.reply.kernels)}, for {_named(candidate.reply.target)}"
         return candidate, baseline
 
+    def _same_program(self) -> bool:
+        """Whether candidate and baseline are one: the task's own import, compared with its plain lowering."""
+        return self._request.tuned is None and self.progress.candidate == self.progress.baseline
+
     async def _build_one(self, role: Role, program: KernelProgram, bundle: ReferenceBundle) -> Artefact:
         service = await self._services.builder()
         cache = ArtefactCache(self._request.cache / "artefacts")
         text_path = cache.request_folder() / f"{program.digest}.py"
         write_atomically(text_path, program.text.encode())
+        tuned = self._request.tuned if role == "baseline" else None
         source_path = None
         if program.source is not None:
             source_path = text_path.with_suffix(".source")
             write_atomically(source_path, program.source.encode())
         request = BuildRequest(
+            schedules_path=None if tuned is None else str(tuned.write(cache.request_folder())),
             program_path=str(text_path),
             params_path=str(bundle.params_path),
             source_path=str(source_path) if source_path else None,
@@ -319,7 +329,7 @@ class Evaluation:
 
     async def _verify_baseline(self, pair: ProgramPair, bundle: ReferenceBundle, baseline: Artefact) -> float:
         """Check the baseline, once over these services, and return the candidate's time limit in seconds."""
-        if self.progress.candidate == self.progress.baseline:
+        if self._same_program():
             return _BASELINE_LIMIT_S
         key = (baseline.reply.artefact_sha256, bundle.folder.name)
         if key not in self._services.baseline_check_s:
@@ -336,9 +346,10 @@ class Evaluation:
         if found.ok:
             return
         if role == "baseline":
+            kind = "plain" if self._request.tuned is None else "tuned"
             raise EvaluationFailure(
                 FailureClass.INFRASTRUCTURE,
-                f"The plain baseline of {self._request.task.name} is wrong for {case.name}: {found.message}",
+                f"The {kind} baseline of {self._request.task.name} is wrong for {case.name}: {found.message}",
                 detail=cases.difference(found),
                 advice="TVM miscompiles this task or its tolerance is too tight; it cannot be judged.",
             )

@@ -33,10 +33,10 @@ from edgelab.runs.spec import RunSpec
 )
 @click.option(
     "--baseline",
-    type=click.Choice(["plain"]),
+    type=click.Choice(["plain", "tuned"]),
     default="plain",
     show_default=True,
-    help="What to compare with.",
+    help="What to compare with; tuned needs `edgelab tune` first.",
 )
 @click.option(
     "--backend",

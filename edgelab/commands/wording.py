@@ -67,11 +67,15 @@ def result_text(result: RunResult) -> str:
     if result.verdict == "unstable":
         rows += [("advice", "The device is too noisy: let other work on it end, then run again.")]
     if result.baseline is not None and result.candidate_program == result.baseline.program:
-        rows += [
-            ("note", "candidate and baseline are the same program: the speed-up shows what noise is left")
-        ]
+        rows += [("note", _same_program_note(result.baseline.kind))]
     rows += [("run", result.run), ("took", elapsed(result.elapsed_s))]
     return visible_block("\n".join(f"{name:<{_RESULT_WIDTH}}{_indented(value)}" for name, value in rows))
+
+
+def _same_program_note(baseline_kind: str) -> str:
+    if baseline_kind == "tuned":
+        return "candidate and baseline are the same program: the speed-up shows what its tuning is worth"
+    return "candidate and baseline are the same program: the speed-up shows what noise is left"
 
 
 def _measured(result: RunResult) -> list[tuple[str, str]]:

@@ -16,10 +16,12 @@ from edgelab.drivers.worker_messages import (
     DeviceReading,
     ExecutionDevice,
     Hello,
+    KernelPlan,
     Limits,
     Loaded,
     MemoryReading,
     PairSeries,
+    TimedKernels,
     Tolerance,
     Unloaded,
     Verification,
@@ -184,6 +186,30 @@ class WorkerClient:
             "time_s": time_s,
         }
         return await self._ask(PairSeries, "pair", time_s + _MARGIN_S, fields, progress)
+
+    async def measure_kernels(
+        self,
+        artefacts: str,
+        places: Sequence[tuple[int, int]],
+        function: str,
+        tensors: Sequence[tuple[Sequence[int], str]],
+        plan: KernelPlan,
+        progress: Progress | None = None,
+    ) -> TimedKernels:
+        """Time the kernels that lie at `places` (offset, bytes) of the blob `artefacts`, one after the other.
+
+        All export `function`, whose arguments are `tensors` (shape, dtype). A kernel that fails is an entry
+        of the answer, not an error.
+        """
+        fields = {
+            "artefacts": artefacts,
+            "places": [list(place) for place in places],
+            "function": function,
+            "tensors": [[list(shape), dtype] for shape, dtype in tensors],
+            **msgspec.to_builtins(plan),
+        }
+        limit_s = plan.time_s * len(places) + _MARGIN_S
+        return await self._ask(TimedKernels, "measure_kernels", limit_s, fields, progress)
 
     async def block(self, program: str, *, calls_per_block: int, warm_calls: int, time_s: float) -> Block:
         """Time one block of one program, to alternate it with something that the worker does not run."""

@@ -103,6 +103,41 @@ class Block(msgspec.Struct, frozen=True):
     parent_s: float
 
 
+class TimedKernel(msgspec.Struct, frozen=True):
+    """One kernel of a batch: latencies of a call in seconds, one a block of `calls`; or why there are none.
+
+    `failure_class` is of the failure taxonomy and empty where the kernel was timed.
+    """
+
+    latencies_s: tuple[float, ...] = ()
+    calls: int = 0
+    failure_class: str = msgspec.field(default="", name="class")
+    message: str = ""
+
+
+class TimedKernels(msgspec.Struct, frozen=True):
+    """One entry for each kernel of a batch, in its order."""
+
+    kernels: tuple[TimedKernel, ...]
+
+
+class KernelPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """How to time plain kernels: `blocks` blocks of about `block_s` seconds each, on inputs from `seed`.
+
+    A kernel whose first warm call takes `single_s` or longer is not called again. `time_s` is the limit for
+    loading and timing one kernel. With `forget` the artefacts are deleted from the device afterwards.
+    """
+
+    seed: int
+    block_s: float
+    blocks: int
+    single_s: float
+    time_s: float
+    memory_bytes: int
+    threads: int
+    forget: bool = False
+
+
 class MemoryReading(msgspec.Struct, frozen=True):
     """Peak resident memory of a program child, and what it had before it loaded its program.
 

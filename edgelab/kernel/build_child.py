@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 import sys
 import time
@@ -80,14 +81,14 @@ class _Build:
         request = self.request
         self._begin("parse")
         self.text = Path(request.program_path).read_text(encoding="utf-8-sig")
-        params = _load_params(request.params_path)
+        params = load_params(request.params_path)
         module = self._parse(params)
         backend = adapter((request.target or {}).get("kind", "llvm"))
         target = backend.target(request.target)
 
         self._begin("lower")
         bound = lowering.bind_parameters(lowering.keep_written_kernels(module), params)
-        lowered = backend.lower(bound, target)
+        lowered = self._scheduled(backend.lower(bound, target))
         self._begin("build")
         executable = backend.build(lowered, target)
         if request.source_path is not None:
@@ -105,7 +106,7 @@ class _Build:
             artefact_path=str(path),
             artefact_sha256=digest,
             size_bytes=path.stat().st_size,
-            target=_plain_target(target),
+            target=plain_target(target),
             tvm_version=tvm.__version__,
             kernels=lowering.called_kernels(lowered),
             planned_memory_bytes=lowering.planned_memory_bytes(lowered),
@@ -128,6 +129,14 @@ class _Build:
         check_reads_follow_writes(module)
         return module
 
+    def _scheduled(self, lowered: tvm.IRModule) -> tvm.IRModule:
+        if self.request.schedules_path is None:
+            return lowered
+        # What tuning needs of TVM is imported by the builds that need it alone.
+        from edgelab.kernel.tuning.apply import scheduled
+
+        return scheduled(lowered, json.loads(Path(self.request.schedules_path).read_bytes()))
+
     def _begin(self, phase: str) -> None:
         self._end()
         self.phase = phase
@@ -139,7 +148,8 @@ class _Build:
         self._began = now
 
 
-def _load_params(path: str | None) -> dict[str, np.ndarray]:
+def load_params(path: str | None) -> dict[str, np.ndarray]:
+    """Parameters p0, p1, ... of a program in this order; none without a path."""
     if path is None:
         return {}
     with np.load(path, allow_pickle=False) as archive:
@@ -168,7 +178,7 @@ def _store(made: Path, folder: Path) -> tuple[Path, str]:
     return path, digest
 
 
-def _plain_target(target: tvm.target.Target) -> dict[str, Any]:
+def plain_target(target: tvm.target.Target) -> dict[str, Any]:
     """The target as plain JSON values, without what TVM fills in as empty."""
     plain = _plain(target.export())
     return {key: value for key, value in plain.items() if value not in ("", [], None)}

@@ -23,11 +23,13 @@ class BuildRequest(msgspec.Struct, frozen=True, kw_only=True):
     a `tensor`. `source_path` names an edit of the target source that the adapter generates for this program
     and target (level 2); it takes the place of that source. None: the generated source is compiled. With
     `product` "source" the artefact is that target source as text, and nothing is linked.
+    `schedules_path` has the schedules of a tuned baseline (JSON: trace by kernel digest); None: the default ones.
     """
 
     program_path: str
     params_path: str | None
     source_path: str | None = None
+    schedules_path: str | None = None
     target: dict[str, Any] | None = None
     out_folder: str
     product: Literal["library", "source"] = "library"

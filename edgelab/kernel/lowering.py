@@ -146,12 +146,16 @@ def planned_memory_bytes(lowered: IRModule) -> int | None:
 
 def called_kernels(lowered: IRModule) -> tuple[str, ...]:
     """Names of the kernels that `main` of a lowered module calls, in the order of the first call."""
-    kernels = {
-        str(function.name_hint): None
-        for function in (call.op for call in _calls(lowered["main"]))
-        if isinstance(function, GlobalVar) and isinstance(lowered[function], PrimFunc)
-    }
-    return tuple(kernels)
+    return tuple(str(function.name_hint) for function in kernel_calls(lowered))
+
+
+def kernel_calls(lowered: IRModule) -> dict[GlobalVar, int]:
+    """How often `main` of a lowered module calls each of its kernels, in the order of the first call."""
+    counts: dict[GlobalVar, int] = {}
+    for call in _calls(lowered["main"]):
+        if isinstance(call.op, GlobalVar) and isinstance(lowered[call.op], PrimFunc):
+            counts[call.op] = counts.get(call.op, 0) + 1
+    return counts
 
 
 def _calls(function: relax.Function) -> list[Call]:

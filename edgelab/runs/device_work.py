@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from edgelab.bench.device_watch import UNWATCHED, DeviceWatch
-from edgelab.bench.evaluation import Evaluated
 from edgelab.bench.phases import Emit
 from edgelab.bench.services import Services
 from edgelab.drivers.transport import LinkFailure
@@ -30,8 +30,11 @@ _FIRST_BACK_OFF_S = 0.5
 _LONGEST_BACK_OFF_S = 10.0
 _LOOK_LIMIT_S = 10.0
 
-Attempt = Callable[[Services, DeviceWatch], Awaitable[Evaluated]]
-"""One evaluation of the candidate, over services that are up, watched by whoever judges the clocks."""
+Found = TypeVar("Found")
+"""What an attempt finds: an evaluated candidate, a tuned task."""
+
+Attempt = Callable[[Services, DeviceWatch], Awaitable[Found]]
+"""One piece of work, over services that are up, watched by whoever judges the clocks."""
 
 
 class DeviceWork:
@@ -56,7 +59,7 @@ class DeviceWork:
         self._down_since_s: float | None = None
         self._session: Session | None = None
 
-    async def run(self, attempt: Attempt) -> Evaluated:
+    async def run(self, attempt: Attempt[Found]) -> Found:
         """Return what an attempt found whose conditions held from its beginning to its end.
 
         Raises what the last attempt raised: failures of the candidate at once, those of the infrastructure
@@ -92,7 +95,7 @@ class DeviceWork:
             self._emit(LinkLost(device=self._device.name, reason=failure.message))
         return now_s - self._down_since_s < self._link_wait_s
 
-    async def _in_session(self, board: Board, attempt: Attempt) -> Evaluated:
+    async def _in_session(self, board: Board, attempt: Attempt[Found]) -> Found:
         self._session = session = self._session or Session(
             self._purpose, self._emit, self._invalidate, checked=not is_this_machine(self._device)
         )
@@ -100,8 +103,8 @@ class DeviceWork:
             return await self._attempts(board, session, services, attempt)
 
     async def _attempts(
-        self, board: Board, session: Session, services: Services, attempt: Attempt
-    ) -> Evaluated:
+        self, board: Board, session: Session, services: Services, attempt: Attempt[Found]
+    ) -> Found:
         left, locks_left = _ATTEMPTS, _LOCK_ATTEMPTS
         while True:
             try:

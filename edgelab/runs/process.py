@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from edgelab.bench.baseline.apply import TunedBaseline, tuned_baseline
 from edgelab.bench.device_watch import DeviceWatch
 from edgelab.bench.evaluation import Evaluated, Evaluation, EvaluationRequest
 from edgelab.bench.services import Services
@@ -27,6 +28,8 @@ from edgelab.runs.journal import Attempt
 from edgelab.runs.recorder import Recorder
 from edgelab.runs.sink import EventSink
 from edgelab.runs.spec import RunSpec
+from edgelab.runs.tuning import profile_key
+from edgelab.store.tuned import TunedStore
 from edgelab.store.writer import StoreWriter
 
 log = logging.getLogger("edgelab.run")
@@ -96,6 +99,7 @@ class RunProcess:
             task=self._task,
             secret=home.secret(),
             candidate_text=self._spec.candidate_text,
+            tuned=await self._tuned(services),
             candidate_source=self._spec.source_text,
             policy=self._spec.policy,
             peaks=peaks,
@@ -105,6 +109,21 @@ class RunProcess:
         )
         self._evaluation = evaluation = Evaluation(request, services, self._emit, watch)
         return await evaluation.run()
+
+    async def _tuned(self, services: Services) -> TunedBaseline | None:
+        if self._spec.baseline_kind != "tuned":
+            return None
+        home, device = self._folder.home, self._spec.entry or this_machine()
+        host = await (await services.builder()).host()
+        with TunedStore(home.database, home.blobs) as store:
+            return tuned_baseline(
+                store,
+                self._task.name,
+                profile_key(device),
+                self._spec.target or host.target,
+                host.tvm_version,
+                device=device.name,
+            )
 
     def _invalidate(self, since_s: float) -> int:
         return self._writer.invalidate_measurements(self._spec.device, since_s)

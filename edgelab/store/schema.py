@@ -10,7 +10,7 @@ from edgelab.store.connection import connect, exclusive
 if TYPE_CHECKING:
     from sqlite_utils import Migrations
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Number of migrations; kept in `PRAGMA user_version` so that opening a current store stays cheap."""
 
 
@@ -32,6 +32,10 @@ def _migrations() -> Migrations:
     @migrations(name="0003_engine_measurements")
     def engine_measurements(db: Any) -> None:
         _create_engine_measurements(db)
+
+    @migrations(name="0004_tuning")
+    def tuning(db: Any) -> None:
+        _create_tuning(db)
 
     return migrations
 
@@ -118,6 +122,19 @@ def _create_engine_measurements(db: Any) -> None:
     columns |= {"threads": int, "pairs": int, "calls_per_block": int, "settings": str, "series_blob": str}
     db["engine_measurements"].create(columns, pk="id")
     db["engine_measurements"].create_index(["task", "engine"])
+
+
+def _create_tuning(db: Any) -> None:
+    text = ["key", "task", "profile", "target", "tvm_version", "digest"]
+    columns: dict[str, Any] = {**dict.fromkeys(text, str), "name": str, "search_class": str, "weight": int}
+    columns |= {"state": str, "error": str, "trials": int, "failed": int, "converged_at": int}
+    columns |= {"plain_latency_s": float, "tuned_latency_s": float, "trace_blob": str, "updated_s": float}
+    db["tuned_kernels"].create(columns, pk="key")
+    db["tuned_kernels"].create_index(["task", "profile"])
+    db["tuned_batches"].create(
+        {"id": int, "key": str, "seed": int, "trials": int, "records_blob": str, "created_s": float}, pk="id"
+    )
+    db["tuned_batches"].create_index(["key", "seed", "id"])
 
 
 def migrate(database: Path) -> None:

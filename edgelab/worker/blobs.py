@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -45,6 +46,12 @@ class BlobFolder:
             os.close(fd)
             raise
         return fd
+
+    def forget(self, sha: str) -> None:
+        """Delete a blob that will not be asked for again; one that is gone already is what is wanted."""
+        self._verified.pop(sha, None)
+        with contextlib.suppress(OSError):
+            (self._folder / sha).unlink()
 
     def arrays(self, sha: object, prefix: str) -> list[np.ndarray]:
         """Read the arrays `<prefix>0`, `<prefix>1`, … of an .npz blob, C-contiguous, in that order.

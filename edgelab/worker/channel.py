@@ -48,6 +48,7 @@ class Kind(enum.IntEnum):
     OPEN = 18
     TAKE = 19
     SPOIL = 20
+    KERNEL = 21
 
 
 class ChannelClosed(Exception):

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from . import execution_device, sandbox
+from . import execution_device, kernel_child, sandbox
 from .channel import Channel, ChannelClosed, Frame, Kind, as_bytes
 from .execution_device import ExecutionDevice
 from .failures import CRASH, MEMORY, SYNTAX_API, WorkerFailure, classify_message
@@ -143,6 +143,9 @@ class Program:
         elif frame.kind == Kind.MEMORY:
             body = {"reset": self.measure_peak(), "device_bytes": self._used_bytes()}
             channel.send(Kind.DONE, body, deadline_s=math.inf)
+        elif frame.kind == Kind.KERNEL:
+            found = kernel_child.measure(self._job.artefact_fd, frame.body, _reported, _start_and_confine)
+            channel.send(Kind.DONE, found, deadline_s=math.inf)
 
     def open(self) -> None:
         """Open the device. Nothing of the program has run by then, so what fails here is not its fault."""
@@ -366,6 +369,12 @@ def _start_thread_pool() -> None:
     nothing = ctypes.cast(libraries.sched_yield, ctypes.c_void_p)
     if libraries.TVMBackendParallelLaunch(nothing, None, ctypes.c_int(0)) != 0:
         raise WorkerFailure(CRASH, "could not start the threads of the runtime")
+
+
+def _start_and_confine() -> str:
+    """Start the threads and close the sandbox behind them."""
+    _start_thread_pool()
+    return sandbox.confine_loaded()
 
 
 def _open_if_possible(path: str, flags: int) -> int | None:

@@ -14,6 +14,7 @@ from .compare import Tolerance
 from .execution_device import KINDS, ExecutionDevice
 from .failures import INFRASTRUCTURE, ControllerGone, WorkerFailure
 from .kernel_caches import KernelCaches
+from .kernel_timing import measure_kernels
 from .program import ON_CPU, ForkServer, Limits, Place, Program, memory_reading
 from .protocol import Controller, MalformedRequest, Request, parse_request
 from .rotation import Rotation, TimedInput
@@ -50,6 +51,7 @@ class Service:
             "block": self._block,
             "memory": self._memory,
             "sample": lambda request: {**sample(), "nodes": read_nodes(_paths(request))},
+            "measure_kernels": self._measure_kernels,
             "unload": self._unload,
             "shutdown": self._shutdown,
         }
@@ -229,6 +231,12 @@ class Service:
             "peak_rss_bytes": memory_reading(program.pid, "VmHWM"),
             "baseline_rss_bytes": program.baseline_rss_bytes,
         }
+
+    def _measure_kernels(self, request: Request) -> dict[str, Any]:
+        def progress(done: int, total: int) -> None:
+            self._controller.send(request.id, "progress", done=done, total=total)
+
+        return measure_kernels(request, self._server, self._blobs, self._controller.reading, progress)
 
     def _unload(self, request: Request) -> dict[str, Any]:
         name = request.text("program")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 TINY = Path(__file__).parent / "tasks" / "tiny.py"
+DENSE = Path(__file__).parent / "tasks" / "dense.py"
 
 _MODULE = """@I.ir_module
 class Module:
