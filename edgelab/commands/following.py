@@ -25,7 +25,7 @@ _LOG_TAIL_LINES = 15
 
 
 def follow(home: Home, run_id: str, show: Callable[[str], None], *, after: int = 0) -> RunResult | None:
-    """Show a run's events until it ends; returns its verdict, None when it was interrupted.
+    """Show a run's events until it ends; returns its verdict, None when it has none: interrupted, or a tuning.
 
     Raises `RunLost` when the run's process died without a verdict.
     """
@@ -44,6 +44,8 @@ def follow(home: Home, run_id: str, show: Callable[[str], None], *, after: int =
                 if isinstance(event.body, RunFinished):
                     return event.body.result
             if gone and not events:
+                if (record := reader.run(run_id)) is not None and record.kind == "tune":
+                    return None
                 raise _lost(home, run_id)
             if not events:
                 time.sleep(_POLL_S)

@@ -53,7 +53,7 @@ def _with_real_state(session: Session, run: RunRecord) -> RunRecord:
 
 def _line(run: RunRecord) -> str:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.created_s))
-    verdict = run.result.verdict if run.result else ""
+    verdict = run.result.verdict if run.result else "tuning" if run.kind == "tune" else ""
     ratio = speedup(run.result.speedup) if run.result and run.result.speedup else ""
     return visible(
         f"{run.id}  {when}  {run.state:<11} {verdict:<9} {ratio:<8} {run.device:<8} {run.task}".rstrip()
@@ -82,7 +82,7 @@ def show_run(session: Session, run: str, as_json: bool) -> None:
                 click.echo(line)
         if record.result is not None:
             click.echo(f"\n{result_text(record.result)}")
-        elif record.state in ("lost", "interrupted"):
+        elif record.kind == "run" and record.state in ("lost", "interrupted"):
             click.echo(f"\nNo verdict. Go on with: edgelab runs resume {record.id}", err=True)
 
 
@@ -94,11 +94,14 @@ def attach(session: Session, run: str, as_json: bool) -> None:
     """Follow RUN until its verdict; ctrl-c leaves it running."""
     with reporting(session, as_json=as_json, schema="edgelab.run/1"):
         with StoreReader(session.home.database) as reader:
-            run_id = reader.find_run(run).id
+            record = reader.find_run(run)
+        run_id = record.id
         try:
             result = follow(session.home, run_id, lambda line: click.echo(line, err=True))
         except KeyboardInterrupt:
             click.echo(f"\nDetached; run {run_id} goes on.", err=True)
+            return
+        if result is None and record.kind == "tune":
             return
         if result is None:
             end_interrupted(run_id, as_json=as_json)

@@ -94,7 +94,7 @@ def tune(
             _request(spec, found, session.home, table, rule, budget, seed=seed, resume=resume, target=target)
             for spec in specs
         ]
-        tuned = _run(session.home, found, requests, as_json)
+        tuned = _run(session.home, found, backend or found.backend, requests, as_json)
         if calibrate:
             table = _calibrated(session.home, found, tuned, table, as_json)
         if as_json:
@@ -159,7 +159,9 @@ def _request(
     )
 
 
-def _run(home: Home, device: Device, requests: list[TuneRequest], as_json: bool) -> list[TunedTask]:
+def _run(
+    home: Home, device: Device, backend: str, requests: list[TuneRequest], as_json: bool
+) -> list[TunedTask]:
     from edgelab.runs import tuning
 
     async def work() -> list[TunedTask]:
@@ -167,7 +169,7 @@ def _run(home: Home, device: Device, requests: list[TuneRequest], as_json: bool)
         assert task is not None
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-        return await tuning.tune(home, device, requests, lambda body: _show(body, as_json))
+        return await tuning.tune(home, device, requests, backend, lambda body: _show(body, as_json))
 
     try:
         return asyncio.run(work())

@@ -71,6 +71,11 @@ def resume(home: Home, run_id: str) -> int:
     try:
         with StoreReader(home.database) as reader:
             record = reader.run(run_id)
+        if record is not None and record.kind == "tune":
+            raise UsageError(
+                f"Run {run_id} is a tuning.",
+                advice=f"Go on with: edgelab tune {record.task} --device {record.device} --resume",
+            )
         if record is not None and record.state == "done":
             raise UsageError(
                 f"Run {run_id} has its verdict.", advice=f"See it with `edgelab runs show {run_id}`."

@@ -170,7 +170,7 @@ class LiveSources:
         return launch.launch(self._home, spec, task)
 
     def again(self, run_id: str) -> str:
-        """Start a new run of what an earlier one ran, its candidate file read anew; returns its id."""
+        """Start a new run of what an earlier one ran, its files read anew; returns its id."""
         from edgelab.bench.tasks import Catalogue, catalogue_root, resolve
         from edgelab.runs import launch
         from edgelab.runs.candidate_file import candidate_path, read_candidate
@@ -180,6 +180,9 @@ class LiveSources:
         if spec.candidate_path:
             text = read_candidate(candidate_path(spec.candidate_path))
             spec = msgspec.structs.replace(spec, candidate_text=text)
+        if spec.source_path:
+            text = read_candidate(candidate_path(spec.source_path), "source")
+            spec = msgspec.structs.replace(spec, source_text=text)
         return launch.launch(self._home, spec, resolve(spec.task, Catalogue.load(catalogue_root())))
 
     def stop(self, run_id: str) -> None:

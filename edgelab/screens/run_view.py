@@ -10,24 +10,26 @@ import msgspec
 from edgelab.events import (
     STEPS,
     AnyEvent,
-    Built,
     DeviceAwaited,
     DeviceSampled,
+    KernelTuned,
     LogLine,
-    Lowered,
     PairsTimed,
     RunFinished,
     RunInterrupted,
     RunStarted,
-    SeedVerified,
     StepFinished,
     StepProgress,
     StepStarted,
     StoredEvent,
+    TuningEnded,
+    TuningProgress,
+    TuningStarted,
 )
 from edgelab.narration import narrate
 from edgelab.results import RunResult
 from edgelab.screens.series import Series
+from edgelab.screens.tuning_view import TuningView, taken
 from edgelab.store.records import StepRecord
 
 LOG_LIMIT = 5000
@@ -65,7 +67,7 @@ class RunView(msgspec.Struct, frozen=True):
     """All that the Runner shows of a run. `timing` holds the newest statistics, which cover all pairs.
 
     `resumed` counts how often the run was resumed; `started_s` and the steps are those of its newest
-    attempt. `waits_for` names who has the device that the run waits for.
+    attempt. `waits_for` names who has the device that the run waits for. `tuning` is there in a tuning alone.
     """
 
     started: RunStarted | None = None
@@ -83,6 +85,7 @@ class RunView(msgspec.Struct, frozen=True):
     device: DeviceSampled | None = None
     result: RunResult | None = None
     interrupted: RunInterrupted | None = None
+    tuning: TuningView | None = None
     last_event_id: int = 0
     last_event_s: float | None = None
 
@@ -183,6 +186,7 @@ class _Folding:
         self._log: list[tuple[float, str, str, str]] = []
         self._latencies: tuple[list[float], list[float]] = ([], [])
         self._restarted = False
+        self._tuning = view.tuning
         self._resumed = view.resumed
         self._pairs = view.timing.pairs if view.timing else 0
         self.last_event_id = view.last_event_id
@@ -221,8 +225,10 @@ class _Folding:
             self._steps = {name: _stopped(step) for name, step in self._steps.items()}
         elif isinstance(body, DeviceSampled):
             self._changes["device"] = body
-        else:
-            assert isinstance(body, Lowered | Built | SeedVerified), body
+        elif isinstance(body, TuningStarted | TuningProgress | KernelTuned | TuningEnded):
+            self._tuning = taken(self._tuning, body)
+            self._changes["tuning"] = self._tuning
+        # All others are told by the log.
 
     def _time(self, body: PairsTimed) -> None:
         if body.pairs <= self._pairs:

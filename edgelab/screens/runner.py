@@ -19,6 +19,13 @@ from edgelab.screens.runner_panels import (
     stats_lines,
     steps_lines,
 )
+from edgelab.screens.tuning_panels import (
+    convergence_plot,
+    cost_lines,
+    kernel_lines,
+    outcome_lines,
+    program_plot,
+)
 from edgelab.screens.verdict import verdict_lines
 from edgelab.widgets.bars import Hint
 from edgelab.widgets.lines import LinesPanel
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from edgelab.screens.run_feed import RunSnapshot
+    from edgelab.screens.tuning_view import TuningView
     from edgelab.widgets.query import Query
 
 _PANEL_S = 0.24
@@ -46,7 +54,10 @@ _NO_RUN = (
 def _milestone(snapshot: RunSnapshot) -> tuple[object, ...]:
     """What must be seen at once: another state, a verdict, a step that began or ended."""
     view = snapshot.view
-    return snapshot.state, view.result, view.interrupted, tuple(step.state for step in view.steps)
+    steps = tuple(step.state for step in view.steps)
+    tuning = view.tuning
+    kernels = tuple(kernel.state for kernel in tuning.kernels) if tuning is not None else ()
+    return snapshot.state, view.result, view.interrupted, steps, kernels
 
 
 class SnapshotPanel(LinesPanel):
@@ -65,11 +76,18 @@ class SnapshotPanel(LinesPanel):
         now_s = self._runner.lab_app.sources.now_s()
         if self._part == "run-header":
             return header_lines(snapshot, now_s, cells)
+        if snapshot.view.tuning is not None:
+            return self._of_tuning(snapshot, snapshot.view.tuning, cells, rows)
         if self._part == "steps":
             return steps_lines(snapshot, now_s, cells)
         if self._part == "statistics":
             return stats_lines(snapshot.view, cells)
         return verdict_lines(snapshot, cells, rows)
+
+    def _of_tuning(self, snapshot: RunSnapshot, view: TuningView, cells: int, rows: int) -> list[Line]:
+        if self._part == "steps":
+            return kernel_lines(view, cells, rows)
+        return cost_lines(view, cells) if self._part == "statistics" else outcome_lines(snapshot, view, cells)
 
 
 class NoRun(LinesPanel):
@@ -158,11 +176,15 @@ class RunnerScreen(EdgeScreen):
     def _paint_panels(self, snapshot: RunSnapshot) -> None:
         ended = snapshot.state not in ("running", "queued")
         # A run that failed before timing has nothing to plot: its message gets the room.
-        self.set_class(ended and snapshot.view.pairs == 0, "-no-timing")
+        view = snapshot.view
+        self.set_class(ended and view.pairs == 0 and view.tuning is None, "-no-timing")
         for panel in self.query(SnapshotPanel):
             panel.refresh_lines()
-        self.query_one("#latency", SeriesPlot).show(latency_plot(snapshot.view))
-        self.query_one("#speedup", SeriesPlot).show(speedup_plot(snapshot.view))
+        plots = latency_plot(view), speedup_plot(view)
+        if view.tuning is not None:
+            plots = convergence_plot(view.tuning), program_plot(view.tuning)
+        for name, plot in zip(("#latency", "#speedup"), plots, strict=True):
+            self.query_one(name, SeriesPlot).show(plot)
 
     def apply_filter(self, query: Query) -> None:
         """Filter the log."""
@@ -206,6 +228,8 @@ class RunnerScreen(EdgeScreen):
             self.notify("There is no run to run again.", timeout=3)
         elif snapshot.state in ("running", "queued"):
             self.notify("This run is still under way: s stops it.", timeout=3)
+        elif snapshot.view.tuning is not None:
+            self.notify("A tuning is started on the command line: edgelab tune.", timeout=3)
         else:
             self.start(lambda: self.lab_app.run_again(snapshot.run_id), "launch")
 

@@ -68,7 +68,9 @@ def header_lines(snapshot: RunSnapshot, now_s: float, cells: int) -> list[Line]:
         Span(" elapsed ", "muted"),
     ]
     second: Line = [Span(" run ", "faint"), Span(snapshot.run_id, "muted")]
-    if record is not None:
+    if record is not None and record.kind == "tune":
+        second.append(Span("  tuning of its kernels", "muted"))
+    elif record is not None:
         second += [Span("  candidate ", "faint"), Span(run_subject(record), "muted")]
         second += [Span("  baseline ", "faint"), Span(record.baseline_kind, "muted")]
     device = _device_line(view)

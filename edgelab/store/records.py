@@ -13,10 +13,15 @@ RunState = Literal["queued", "running", "done", "interrupted", "lost"]
 """`lost` is never stored: a run stored as running whose lock nobody holds is shown as lost."""
 
 
+RunKind = Literal["run", "tune"]
+"""An evaluation, which ends with a verdict, or the tuning of a task's kernels, which has none."""
+
+
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One run. Times are seconds since the epoch; `result` is there once the run has a verdict."""
 
     id: str
+    kind: RunKind = "run"
     task: str
     device: str
     backend: str

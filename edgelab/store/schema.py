@@ -10,7 +10,7 @@ from edgelab.store.connection import connect, exclusive
 if TYPE_CHECKING:
     from sqlite_utils import Migrations
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Number of migrations; kept in `PRAGMA user_version` so that opening a current store stays cheap."""
 
 
@@ -36,6 +36,10 @@ def _migrations() -> Migrations:
     @migrations(name="0004_tuning")
     def tuning(db: Any) -> None:
         _create_tuning(db)
+
+    @migrations(name="0005_run_kind")
+    def run_kind(db: Any) -> None:
+        db["runs"].add_column("kind", str, not_null_default="run")
 
     return migrations
 

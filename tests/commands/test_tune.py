@@ -37,6 +37,9 @@ def test_a_task_is_tuned_and_is_then_a_baseline(cli):
     assert all(kernel["state"] in ("tuned", "plain") for kernel in task["kernels"])
     assert all(kernel["trials"] == 4 for kernel in task["kernels"])
     assert all(kernel["latency_s"]["tuned"] > 0 for kernel in task["kernels"])
+    (run,) = msgspec.json.decode(cli("runs", "list", "--json").stdout)["runs"]
+    assert (run["kind"], run["state"], run["task"]) == ("tune", "done", "dense")
+    assert "tuned in" in cli("runs", "attach", "last").stderr
 
     status, result = cli.run_json(DENSE, "--baseline", "tuned")
     assert status in (ExitCode.DONE, ExitCode.NOT_READY), result
@@ -56,6 +59,11 @@ def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(cli):
     assert "--resume" in stderr
     assert "Traceback" not in stderr
     wait_for(lambda: not processes_of(cli.home.root))
+    (run,) = msgspec.json.decode(cli("runs", "list", "--json").stdout)["runs"]
+    assert (run["kind"], run["state"]) == ("tune", "interrupted")
+    refused = cli("runs", "resume", "last")
+    assert refused.returncode == ExitCode.USAGE
+    assert "edgelab tune dense --device local --resume" in refused.stderr
     with TunedStore(cli.home.database, cli.home.blobs) as store:
         before = store.kernels("dense", "linux-x86_64")
     assert [kernel.trials for kernel in before if kernel.trials] == [64]

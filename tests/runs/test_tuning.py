@@ -55,7 +55,7 @@ async def test_a_task_is_tuned_on_a_board_over_ssh(tmp_path: Path):
             rule=StopRule(finalists=2, rounds=2),
         )
         events: list = []
-        (tuned,) = await tune(home, device, [request], events.append)
+        (tuned,) = await tune(home, device, [request], "llvm", events.append)
     (kernel,) = tuned.kernels
     assert kernel.state in ("tuned", "plain")
     assert (kernel.trials, kernel.failed) == (4, 0)
@@ -65,4 +65,6 @@ async def test_a_task_is_tuned_on_a_board_over_ssh(tmp_path: Path):
     with TunedStore(home.database, home.blobs) as store:
         assert [row.digest for row in store.kernels("dense", "rk3588")] == [kernel.digest]
     with StoreReader(home.database) as reader:
-        assert TuningEnded in [type(event.body) for event in reader.events_after(0)]
+        (run,) = reader.runs()
+        assert (run.kind, run.state, run.task, run.device) == ("tune", "done", "dense", "bench")
+        assert TuningEnded in [type(event.body) for event in reader.events_after(0, run=run.id)]

@@ -14,7 +14,7 @@ from textual.widgets import Input
 from edgelab.app import EdgeLabApp
 from edgelab.screens.device_card import HostHistory
 from edgelab.screens.lab import LabScreen
-from tests.support import ui_data
+from tests.support import ui_data, ui_tunings
 from tests.support.ui import app_over, fixed, until
 
 pytestmark = pytest.mark.usefixtures("calm")
@@ -89,6 +89,13 @@ def test_lab_with_a_run_under_way(snap_compare, tmp_path: Path, size) -> None:  
 @pytest.mark.parametrize("state", RUNS)
 def test_runner(snap_compare, tmp_path: Path, size, state: str) -> None:  # type: ignore[no-untyped-def]
     assert snap_compare(app_over(tmp_path, RUNS[state]()), run_before=settled("Verdict"), terminal_size=size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x48"])
+@pytest.mark.parametrize("state", [ui_tunings.tuning, ui_tunings.tuned])
+def test_tuning(snap_compare, tmp_path: Path, size, state: Callable[[], ui_data.Run]) -> None:  # type: ignore[no-untyped-def]
+    app = app_over(tmp_path, state())
+    assert snap_compare(app, run_before=settled("Outcome"), terminal_size=size)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "160x48"])
