@@ -16,6 +16,7 @@ _COMMANDS = {
     "demo": "edgelab.commands.demo:demo",
     "devices": "edgelab.commands.devices:devices",
     "doctor": "edgelab.commands.doctor:doctor",
+    "report": "edgelab.commands.report:report",
     "run": "edgelab.commands.run:run",
     "runs": "edgelab.commands.runs:runs",
     "tasks": "edgelab.commands.tasks:tasks",
