@@ -53,3 +53,10 @@ def _row(simulated: bool, backend: str, level: int, instances: list[Instance]) -
         failed=found.total(),
         judged=len(instances),
     )
+
+
+def classes_found(rows: Iterable[FailureRow]) -> tuple[str, ...]:
+    """Return the classes that occurred in `rows`, in the taxonomy's order, unknown ones last."""
+    found = {name for row in rows for name, count in row.classes.items() if count}
+    unknown = sorted(found - set(COUNTED_CLASSES))
+    return (*(name for name in COUNTED_CLASSES if name in found), *unknown)
