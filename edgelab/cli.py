@@ -17,6 +17,7 @@ _COMMANDS = {
     "devices": "edgelab.commands.devices:devices",
     "doctor": "edgelab.commands.doctor:doctor",
     "engines": "edgelab.commands.engines:engines",
+    "report": "edgelab.commands.report:report",
     "run": "edgelab.commands.run:run",
     "runs": "edgelab.commands.runs:runs",
     "tasks": "edgelab.commands.tasks:tasks",

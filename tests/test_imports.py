@@ -26,6 +26,7 @@ def imported(code: str) -> set[str]:
     "module",
     [
         "edgelab.cli",
+        "edgelab.commands.report",
         "edgelab.commands.run",
         "edgelab.commands.runs",
         "edgelab.commands.tasks",
@@ -41,7 +42,10 @@ def test_nothing_but_children_imports_torch_tvm_or_asyncssh(module):
     assert not imported(f"import {module}") & set(HEAVY)
 
 
-@pytest.mark.parametrize("module", ["edgelab.runs.process", "edgelab.commands.run", "edgelab.store.reader"])
+@pytest.mark.parametrize(
+    "module",
+    ["edgelab.runs.process", "edgelab.commands.run", "edgelab.commands.report", "edgelab.store.reader"],
+)
 def test_the_core_does_not_import_textual(module):
     assert not imported(f"import {module}") & {"textual", "rich"}
 

@@ -53,6 +53,14 @@ _OF_A_SCREEN: dict[str, tuple[tuple[str, str], ...]] = {
         ("n", "add a device to the lab file"),
         ("s S", "sort by the next column, turn the order"),
     ),
+    "results": (
+        ("enter", "open the run in the Runner"),
+        ("v", "report over what the filter shows: CSR, FCR, Fast@p, GM"),
+        ("x", "mark a result, up to two"),
+        ("c", "compare the two that are marked"),
+        ("r", "run the same again"),
+        ("s S", "sort by the next column, turn the order"),
+    ),
     "tasks": (
         ("enter r", "run the task on the chosen device"),
         ("d", "choose the device that runs go to"),
@@ -72,11 +80,6 @@ _OF_A_SCREEN: dict[str, tuple[tuple[str, str], ...]] = {
         ("h l", "scroll long lines sideways"),
     ),
     "leka": (),
-    "results": (
-        ("enter", "open the run in the Runner"),
-        ("r", "run task and candidate file again"),
-        ("s S", "sort by the next column, turn the order"),
-    ),
 }
 
 

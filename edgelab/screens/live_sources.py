@@ -14,6 +14,7 @@ from edgelab.home import Home
 from edgelab.screens.sources import PairSeries
 
 if TYPE_CHECKING:
+    from edgelab.bench.report.view import ReportView
     from edgelab.bench.tasks import TaskSpec
     from edgelab.drivers.profile import ClockPolicy
     from edgelab.lab.device import Device
@@ -150,6 +151,25 @@ class LiveSources:
         path = candidate_path(typed)
         read_candidate(path)
         return path
+
+    def report(self, runs: Sequence[str]) -> ReportView:
+        """Return the metrics over `runs`, or over all results of the suite when none is named."""
+        from edgelab.bench.report.instances import ReportRequest
+        from edgelab.bench.report.view import read_report, view_of_runs
+        from edgelab.bench.tasks import Catalogue, catalogue_root
+
+        specs = Catalogue.load(catalogue_root()).specs
+        if runs:
+            return view_of_runs(self._home.database, specs, runs, self.now_s())
+        return read_report(self._home.database, specs, ReportRequest(), self.now_s())
+
+    def comparison(self, first: str, second: str) -> ReportView:
+        """Return two runs side by side. Raises `UsageError` when one has no verdict."""
+        from edgelab.bench.report.view import read_comparison
+        from edgelab.bench.tasks import Catalogue, catalogue_root
+
+        specs = Catalogue.load(catalogue_root()).specs
+        return read_comparison(self._home.database, specs, first, second, self.now_s())
 
     def launch(self, task: TaskSpec, device: Device, candidate: Path | None = None) -> str:
         """Start a detached run of the task's own import, or of a candidate file; returns its id."""

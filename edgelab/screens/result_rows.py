@@ -32,6 +32,9 @@ COLUMNS = (
 )
 
 
+_MARKS = ("①", "②")
+
+
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the results: a measurement, or a run that ended in a verdict without one."""
 
@@ -95,17 +98,19 @@ def _unmeasured(run: RunRecord, result: RunResult) -> Outcome:
     )
 
 
-def outcome_rows(found: Sequence[Outcome], now_s: float) -> list[Row]:
-    """Return one table row an outcome."""
-    return [_row(outcome, now_s) for outcome in found]
+def outcome_rows(found: Sequence[Outcome], now_s: float, marked: Sequence[str] = ()) -> list[Row]:
+    """Return one table row an outcome; `marked` runs carry the number in which they were marked."""
+    return [_row(outcome, now_s, marked) for outcome in found]
 
 
-def _row(outcome: Outcome, now_s: float) -> Row:
+def _row(outcome: Outcome, now_s: float, marked: Sequence[str]) -> Row:
     row = outcome.measurement
     shown = "text" if outcome.counts else "faint"
     device = outcome.device + (" (sim)" if outcome.simulated else "")
     cells = (
-        Span(outcome.task, "text"),
+        Span(f"{_MARKS[marked.index(outcome.run)]} {outcome.task}", "accent bold")
+        if outcome.run in marked
+        else Span(outcome.task, "text"),
         verdict_span_of(outcome),
         *speedup_spans(outcome),
         Span(fmt.latency(row.latency_candidate_s if row else None), shown),

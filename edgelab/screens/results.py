@@ -35,18 +35,27 @@ class ResultsScreen(EdgeScreen):
     MODE = "results"
     HINTS: ClassVar[Sequence[Hint]] = (
         Hint("enter", "open run", "screen.open"),
+        Hint("v", "report", "screen.report"),
+        Hint("x", "mark", "screen.mark"),
+        Hint("c", "compare", "screen.compare"),
         Hint("r", "run again", "screen.again"),
         Hint("/", "filter", "screen.filter"),
         Hint("s", "sort", "screen.sort"),
         Hint("S", "turn", "screen.turn"),
         Hint("y", "copy", "screen.copy"),
     )
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "again", "Run again", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "again", "Run again", show=False),
+        Binding("v", "report", "Report", show=False),
+        Binding("x", "mark", "Mark", show=False),
+        Binding("c", "compare", "Compare", show=False),
+    ]
 
     def __init__(self) -> None:
         super().__init__()
         self._found: dict[str, Outcome] = {}
         self._read = False
+        self._marked: list[str] = []
 
     def compose_body(self) -> ComposeResult:
         """The table above its detail."""
@@ -72,9 +81,13 @@ class ResultsScreen(EdgeScreen):
                 self._found = {outcome.run: outcome for outcome in outcomes(measured, runs)}
                 table = self.query_one(RowTable)
                 table.empty = "No measurement yet: 2 shows the tasks, Enter runs one."
-                table.set_rows(outcome_rows(list(self._found.values()), app.sources.now_s()))
+                self._show_rows()
                 self.say("", about="load")
             await asyncio.sleep(_REFRESH_S)
+
+    def _show_rows(self) -> None:
+        rows = outcome_rows(list(self._found.values()), self.lab_app.sources.now_s(), self._marked)
+        self.query_one(RowTable).set_rows(rows)
 
     @on(RowTable.Highlighted)
     def _highlighted(self, event: RowTable.Highlighted) -> None:
@@ -115,10 +128,49 @@ class ResultsScreen(EdgeScreen):
         if outcome is not None:
             self.start(lambda: self.lab_app.run_again(outcome.run), "launch")
 
+    def action_report(self) -> None:
+        """Show the metrics over the results that the filter lets through."""
+        shown = self.query_one(RowTable).keys
+        runs = () if len(shown) == len(self._found) else tuple(shown)
+        self.start(lambda: self._report(runs), "report")
+
+    async def _report(self, runs: Sequence[str]) -> None:
+        from edgelab.screens.report_dialog import ReportDialog
+
+        app = self.lab_app
+        app.push_screen(ReportDialog(await app.read(app.sources.report, runs)))
+
+    def action_mark(self) -> None:
+        """Mark the result under the cursor for a comparison of two, or take its mark away."""
+        key = self.query_one(RowTable).key
+        if key is None:
+            return
+        if key in self._marked:
+            self._marked.remove(key)
+        else:
+            self._marked = [*self._marked[-1:], key]
+        self._show_rows()
+
+    def action_compare(self) -> None:
+        """Show the two marked results side by side."""
+        if len(self._marked) < 2:
+            self.notify("x marks two results; c then compares them.", timeout=3)
+            return
+        self.start(self._compare, "report")
+
+    async def _compare(self) -> None:
+        from edgelab.screens.report_dialog import ReportDialog
+
+        app = self.lab_app
+        first, second = self._marked
+        app.push_screen(ReportDialog(await app.read(app.sources.comparison, first, second)))
+
     def commands(self) -> Iterable[SystemCommand]:
         """Return the commands of this screen."""
         yield SystemCommand("Open this run", "Enter", self.action_open)
         yield SystemCommand("Run this again", "Key r; task and candidate", self.action_again)
+        yield SystemCommand("Report", "Key v; CSR, FCR, Fast@p and more of what is shown", self.action_report)
+        yield SystemCommand("Compare two results", "Key x marks them, c compares", self.action_compare)
 
     def copied_text(self) -> str:
         """Return the detail as text."""

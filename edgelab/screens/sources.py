@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 if TYPE_CHECKING:
+    from edgelab.bench.report.view import ReportView
     from edgelab.bench.tasks import TaskSpec
     from edgelab.drivers.profile import ClockPolicy
     from edgelab.events import StoredEvent
@@ -141,6 +142,14 @@ class Sources(Protocol):
 
     def candidate(self, typed: str) -> Path:
         """Return the candidate file that was typed. Raises `UsageError` when it cannot be read as one."""
+        ...
+
+    def report(self, runs: Sequence[str]) -> ReportView:
+        """Return the metrics over `runs`, or over all results of the suite when none is named."""
+        ...
+
+    def comparison(self, first: str, second: str) -> ReportView:
+        """Return two runs side by side. Raises `UsageError` when one has no verdict."""
         ...
 
     def launch(self, task: TaskSpec, device: Device, candidate: Path | None = None) -> str:

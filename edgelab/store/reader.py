@@ -20,6 +20,7 @@ from edgelab.store.records import (
     StepRecord,
     StoredSample,
 )
+from edgelab.store.selection import SelectedRun, Selection
 
 _Record = TypeVar("_Record", bound=msgspec.Struct)
 _decode_body = msgspec.json.Decoder(AnyEvent).decode
@@ -99,6 +100,16 @@ class StoreReader:
         names = ", ".join(row["id"] for row in rows)
         raise UsageError(f"{prefix!r} names several runs: {names}.", advice="Name more of the id, or `last`.")
 
+    def selected(self, selection: Selection) -> list[SelectedRun]:
+        """Return every run with a verdict that the filters let through, newest first."""
+        return [
+            SelectedRun(
+                _run(row), None if row["measurement_valid"] is None else bool(row["measurement_valid"])
+            )
+            for row in self._query(*selection.query())
+            if selection.wants_task(row["task"])
+        ]
+
     def last_event_id(self) -> int:
         """Return the highest event id, 0 in an empty store."""
         rows = self._query("SELECT max(id) AS newest FROM events")
@@ -166,7 +177,8 @@ def _event(row: sqlite3.Row) -> StoredEvent:
 
 
 def _run(row: sqlite3.Row) -> RunRecord:
-    columns = {name: row[name] for name in row.keys() if row[name] is not None}  # noqa: SIM118 - sqlite3.Row
+    names = RunRecord.__struct_fields__
+    columns = {name: row[name] for name in names if row[name] is not None}
     if "result" in columns:
         columns["result"] = msgspec.json.decode(columns["result"], type=RunResult)
     columns["simulated"] = bool(row["simulated"])

@@ -155,6 +155,11 @@ class RowTable(Widget, can_focus=True):
         return len(self._rows_shown)
 
     @property
+    def keys(self) -> list[str]:
+        """The keys of the rows that match the filter, in their order."""
+        return [row.key for row in self._rows_shown]
+
+    @property
     def total(self) -> int:
         """Number of rows."""
         return len(self._all)

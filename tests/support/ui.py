@@ -10,6 +10,9 @@ import pytest
 from textual.pilot import Pilot
 
 from edgelab.app import EdgeLabApp
+from edgelab.bench.report.compare import compare
+from edgelab.bench.report.instances import ReportRequest, found_instances
+from edgelab.bench.report.view import ReportView, view_of
 from edgelab.bench.tasks import TaskSpec
 from edgelab.drivers.profile import ClockPolicy, load_profile
 from edgelab.errors import NotReadyError, UsageError
@@ -21,6 +24,7 @@ from edgelab.lab.lab_file import Entry, device_of, profile_names
 from edgelab.runs.candidate_file import candidate_path, read_candidate
 from edgelab.screens.sources import PairSeries
 from edgelab.store.records import MeasurementRecord, RunRecord, RunState, StepRecord, StoredSample
+from edgelab.store.selection import SelectedRun
 from tests.support import ui_data
 from tests.support.ui_data import Run
 
@@ -184,6 +188,18 @@ class FixedSources:
         path = candidate_path(typed)
         read_candidate(path)
         return path
+
+    def report(self, runs: Sequence[str]) -> ReportView:
+        wanted = runs or tuple(self.store.all)
+        return view_of(self._selected(wanted), ui_data.TASKS, ReportRequest(), ui_data.NOW_S)
+
+    def comparison(self, first: str, second: str) -> ReportView:
+        sides = [found_instances(self._selected([run]), ui_data.TASKS) for run in (first, second)]
+        return ReportView(comparison=compare(first, second, *sides), made_s=ui_data.NOW_S)
+
+    def _selected(self, runs: Sequence[str]) -> list[SelectedRun]:
+        records = [self.store.all[run].record for run in runs if run in self.store.all]
+        return [SelectedRun(record) for record in records if record.result is not None]
 
     def launch(self, task: TaskSpec, device: Device, candidate: Path | None = None) -> str:
         of = f" with {candidate.name}" if candidate else ""
