@@ -89,7 +89,7 @@ def test_the_glob_narrows_what_is_wanted(home):
 
 def test_the_table_keeps_simulated_apart_and_shows_nothing_raw(home):
     done = call(home)
-    physical, simulated = done.stdout.split("SIMULATED BOARDS")
+    physical, simulated = done.stdout.split("Simulated boards")
     assert "sim-orin" not in physical
     assert "not measured on the board" in simulated
     assert "1.50×" in physical
@@ -174,3 +174,13 @@ def test_output_goes_to_the_file_and_its_name_to_stderr(home, tmp_path):
     assert (done.exit_code, done.stdout) == (0, "")
     assert str(path) in done.stderr
     assert path.read_text().startswith("scope,")
+
+
+def test_html_goes_to_a_file_whole(home, tmp_path):
+    path = tmp_path / "report.html"
+    done = call(home, "--format", "html", "--output", str(path))
+    assert done.exit_code == 0
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    assert text.endswith("</html>\n")
+    assert call(home, "--format", "html").stdout.startswith("<!doctype html>")
