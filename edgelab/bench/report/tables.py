@@ -64,8 +64,8 @@ def count_table(view: ReportView, *, simulated: bool) -> Table:
 
 
 def speed_table(view: ReportView, *, simulated: bool) -> Table:
-    """Fast@p, the geometric mean, and how many timings there are of each quality; the totals last."""
-    heads = (*_PLACE, "Fast@0", "Fast@1", "Fast@1.5", "Fast@2", "GM", "strict", "paired")
+    """Fast@p, the share clearly faster, GM, and how many timings there are of each quality; totals last."""
+    heads = (*_PLACE, "Fast@0", "Fast@1", "Fast@1.5", "Fast@2", "clearly > 1×", "GM", "strict", "paired")
     return _table(heads, map(_speeds, _rows(view, simulated)))
 
 
@@ -125,7 +125,8 @@ def _counts(row: SummaryRow) -> tuple[str, ...]:
 def _speeds(row: SummaryRow) -> tuple[str, ...]:
     fast = (share_text(one.share) for one in row.fast)
     timings = (str(one.geometric_mean.count) for one in row.qualities)
-    return (*_place(row), *fast, mean_text(row.geometric_mean), *timings)
+    clear = share_text(row.clearly_faster)
+    return (*_place(row), *fast, clear, mean_text(row.geometric_mean), *timings)
 
 
 def _failures(row: FailureRow, names: Iterable[str]) -> tuple[str, ...]:
