@@ -11,7 +11,7 @@ from edgelab.bench.metrics.instance import OUTSIDE_SUITE, Instance
 from edgelab.bench.metrics.pareto import ParetoPoint
 from edgelab.bench.metrics.shares import Share
 from edgelab.bench.metrics.speedups import GeometricMean
-from edgelab.bench.metrics.summary import SummaryRow
+from edgelab.bench.metrics.summary import THRESHOLDS, SummaryRow
 from edgelab.bench.report.compare import Comparison, ComparisonRow, verdict_words
 from edgelab.bench.report.view import ReportView
 from edgelab.quantities import UNKNOWN, interval, latency, measured_speedup, moment, size, speedup
@@ -65,7 +65,8 @@ def count_table(view: ReportView, *, simulated: bool) -> Table:
 
 def speed_table(view: ReportView, *, simulated: bool) -> Table:
     """Fast@p, the share clearly faster, GM, and how many timings there are of each quality; totals last."""
-    heads = (*_PLACE, "Fast@0", "Fast@1", "Fast@1.5", "Fast@2", "clearly > 1×", "GM", "strict", "paired")
+    thresholds = (f"Fast@{p:g}" for p in THRESHOLDS)
+    heads = (*_PLACE, *thresholds, "clearly > 1×", "GM", "strict", "paired")
     return _table(heads, map(_speeds, _rows(view, simulated)))
 
 
