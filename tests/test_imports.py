@@ -52,3 +52,7 @@ def test_the_core_does_not_import_textual(module):
 
 def test_a_reader_of_events_does_without_sqlite_utils():
     assert "sqlite_utils" not in imported("import edgelab.store.reader")
+
+
+def test_a_report_in_the_terminal_does_without_jinja2():
+    assert "jinja2" not in imported("import edgelab.commands.report")

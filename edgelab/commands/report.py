@@ -76,20 +76,29 @@ def report(
     """
     request = ReportRequest(devices=devices, backends=backends, levels=levels, task=task, since_s=since)
     with reporting(session, as_json=as_json or chosen == "json", schema=SCHEMA):
-        if as_json and chosen not in (None, "json"):
-            raise UsageError(f"--json and --format {chosen} ask for two formats.", advice="Leave one out.")
-        if compare and (request != ReportRequest() or instances):
-            raise UsageError("--compare names its two runs.", advice="Leave the filters and --instances out.")
+        form: Format = "json" if as_json else chosen or "table"
+        _refuse_contradictions(form, chosen, request, compared=bool(compare), instances=instances)
         specs = Catalogue.load(catalogue_root()).specs
         database, now_s = session.home.database, time.time()
         if compare:
             view = read_comparison(database, specs, *compare, now_s)
         else:
             view = read_report(database, specs, request, now_s)
-        _deliver(rendered(view, "json" if as_json else chosen or "table", instances=instances), output)
+        _deliver(rendered(view, form, instances=instances), output)
         if not (view.rows or view.comparison):
             advice = "" if request == ReportRequest() else " that the filters let through"
             click.echo(f"No result yet{advice}. Make one with: edgelab run TASK", err=True)
+
+
+def _refuse_contradictions(
+    form: Format, chosen: Format | None, request: ReportRequest, *, compared: bool, instances: bool
+) -> None:
+    if chosen not in (None, form):
+        raise UsageError(f"--json and --format {chosen} ask for two formats.", advice="Leave one out.")
+    if compared and (request != ReportRequest() or instances):
+        raise UsageError("--compare names its two runs.", advice="Leave the filters and --instances out.")
+    if instances and form not in ("table", "csv"):
+        raise UsageError(f"{form} has every instance as it is.", advice="Leave --instances out.")
 
 
 def rendered(view: ReportView, form: Format, *, instances: bool = False) -> str:
@@ -102,7 +111,7 @@ def rendered(view: ReportView, form: Format, *, instances: bool = False) -> str:
         case "csv":
             return instances_csv(view) if instances else summary_csv(view)
         case "html":
-            # jinja2 takes a tenth of a second to import: only who asks for a page pays.
+            # Only who asks for a page pays for the import of jinja2.
             from edgelab.bench.report.page import page
 
             return page(view)

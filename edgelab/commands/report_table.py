@@ -15,7 +15,7 @@ def report_text(view: ReportView) -> str:
         counts = tables.count_table(view, simulated=simulated)
         if not counts.rows:
             continue
-        blocks.append(f"{heading.upper()}\n{tables.SHARES}")
+        blocks.append(f"{heading}\n{tables.SHARES}")
         blocks += [_aligned(counts), _aligned(tables.speed_table(view, simulated=simulated))]
         failures = tables.failure_table(view, simulated=simulated)
         if failures.rows:
@@ -29,7 +29,7 @@ def instances_text(view: ReportView) -> str:
     for simulated, heading in ((False, tables.PHYSICAL), (True, tables.SIMULATED)):
         found = tables.instance_table(view, simulated=simulated)
         if found.rows:
-            blocks.append(f"{heading.upper()}\n{_aligned(found)}")
+            blocks.append(f"{heading}\n{_aligned(found)}")
     return "\n\n".join(blocks)
 
 

@@ -13,7 +13,9 @@ from click.testing import CliRunner, Result
 from edgelab.bench.tasks import Catalogue, catalogue_root
 from edgelab.cli import cli
 from edgelab.errors import ExitCode
+from edgelab.store.writer import StoreWriter
 from edgelab.visible_text import visible
+from tests.support.records import a_run
 from tests.support.report_store import HOSTILE, fill
 
 SUITE = Catalogue.load(catalogue_root())
@@ -89,7 +91,7 @@ def test_the_glob_narrows_what_is_wanted(home):
 
 def test_the_table_keeps_simulated_apart_and_shows_nothing_raw(home):
     done = call(home)
-    physical, simulated = done.stdout.split("SIMULATED BOARDS")
+    physical, simulated = done.stdout.split("Simulated boards")
     assert "sim-orin" not in physical
     assert "not measured on the board" in simulated
     assert "1.50×" in physical
@@ -133,6 +135,8 @@ def test_two_runs_of_different_tasks_are_a_row_each(home):
         (["--compare", "aaaaa", "zzzzz"], "no run 'zzzzz'"),
         (["--compare", "aaaaa", "bbbbb", "--device", "local"], "Leave the filters"),
         (["--json", "--format", "csv"], "two formats"),
+        (["--compare", "aaaaa", "261201-aaaaa"], "Both names are run 261201-aaaaa"),
+        (["--format", "html", "--instances"], "Leave --instances out"),
         (["--since", "yesterday-ish"], "is no date"),
         (["--level", "4"], "4"),
         (["--output", "/proc/none/report.html"], "Cannot write /proc/none/report.html"),
@@ -143,6 +147,15 @@ def test_usage_errors(home, args, said):
     assert done.exit_code == ExitCode.USAGE
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_run_without_a_verdict_cannot_be_compared(home):
+    with StoreWriter(home / "edgelab.db") as writer:
+        writer.create_run(a_run("261201-under-way"))
+    done = call(home, "--compare", "aaaaa", "under")
+    assert done.exit_code == ExitCode.USAGE
+    assert "has no verdict yet" in done.stderr
+    assert "runs attach 261201-under-way" in done.stderr
 
 
 def test_errors_are_objects_too_with_json(home):
@@ -174,3 +187,13 @@ def test_output_goes_to_the_file_and_its_name_to_stderr(home, tmp_path):
     assert (done.exit_code, done.stdout) == (0, "")
     assert str(path) in done.stderr
     assert path.read_text().startswith("scope,")
+
+
+def test_html_goes_to_a_file_whole(home, tmp_path):
+    path = tmp_path / "report.html"
+    done = call(home, "--format", "html", "--output", str(path))
+    assert done.exit_code == 0
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    assert text.endswith("</html>\n")
+    assert call(home, "--format", "html").stdout.startswith("<!doctype html>")

@@ -8,7 +8,13 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from edgelab.bench.metrics.instance import OUTSIDE_SUITE, Instance
-from edgelab.bench.metrics.shares import Share, compiled_share, correct_share, fast_share
+from edgelab.bench.metrics.shares import (
+    Share,
+    clearly_faster_share,
+    compiled_share,
+    correct_share,
+    fast_share,
+)
 from edgelab.bench.metrics.speedups import GeometricMean, mean_speedup, median_speedup
 
 THRESHOLDS = (0.0, 1.0, 1.5, 2.0)
@@ -34,8 +40,8 @@ class SummaryRow(msgspec.Struct, frozen=True, kw_only=True):
 
     Of `instances`, `missing` have no result and `not_judged` are left out of every denominator
     (`judged` = instances - not_judged). `unstable` are correct without a valid timing. `fast` is the
-    headline; `fast_any_quality` also takes `paired` timings of physical devices. `qualities` lists what
-    was timed by quality.
+    headline; `fast_any_quality` also takes `paired` timings of physical devices. `clearly_faster` is the
+    share whose whole interval is above 1. `qualities` lists what was timed by quality.
     """
 
     simulated: bool
@@ -53,6 +59,7 @@ class SummaryRow(msgspec.Struct, frozen=True, kw_only=True):
     fcr: Share
     fast: tuple[FastShare, ...]
     fast_any_quality: tuple[FastShare, ...]
+    clearly_faster: Share
     geometric_mean: GeometricMean
     median_speedup: float | None
     qualities: tuple[QualityCount, ...]
@@ -125,6 +132,7 @@ def _row(
         fcr=correct_share(instances),
         fast=tuple(FastShare(p, fast_share(instances, p)) for p in THRESHOLDS),
         fast_any_quality=tuple(FastShare(p, fast_share(instances, p, any_quality=True)) for p in THRESHOLDS),
+        clearly_faster=clearly_faster_share(instances),
         geometric_mean=mean_speedup(instances),
         median_speedup=median_speedup(instances),
         qualities=_qualities(instances),

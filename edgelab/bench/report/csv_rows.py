@@ -86,6 +86,7 @@ def _summary(row: SummaryRow) -> dict[str, Any]:
         cells |= _share(f"fast_{fast.p:g}", fast.share)
     for fast in row.fast_any_quality:
         cells[f"fast_{fast.p:g}_any_quality"] = fast.share.share
+    cells |= _share("clearly_faster", row.clearly_faster)
     cells |= {
         "geometric_mean": row.geometric_mean.value,
         **_bounds("geometric_mean", row.geometric_mean.ci95),

@@ -11,7 +11,7 @@ from edgelab.bench.metrics.instance import OUTSIDE_SUITE, Instance
 from edgelab.bench.metrics.pareto import ParetoPoint
 from edgelab.bench.metrics.shares import Share
 from edgelab.bench.metrics.speedups import GeometricMean
-from edgelab.bench.metrics.summary import SummaryRow
+from edgelab.bench.metrics.summary import THRESHOLDS, SummaryRow
 from edgelab.bench.report.compare import Comparison, ComparisonRow, verdict_words
 from edgelab.bench.report.view import ReportView
 from edgelab.quantities import UNKNOWN, interval, latency, measured_speedup, moment, size, speedup
@@ -64,8 +64,9 @@ def count_table(view: ReportView, *, simulated: bool) -> Table:
 
 
 def speed_table(view: ReportView, *, simulated: bool) -> Table:
-    """Fast@p, the geometric mean, and how many timings there are of each quality; the totals last."""
-    heads = (*_PLACE, "Fast@0", "Fast@1", "Fast@1.5", "Fast@2", "GM", "strict", "paired")
+    """Fast@p, the share clearly faster, GM, and how many timings there are of each quality; totals last."""
+    thresholds = (f"Fast@{p:g}" for p in THRESHOLDS)
+    heads = (*_PLACE, *thresholds, "clearly > 1×", "GM", "strict", "paired")
     return _table(heads, map(_speeds, _rows(view, simulated)))
 
 
@@ -125,7 +126,8 @@ def _counts(row: SummaryRow) -> tuple[str, ...]:
 def _speeds(row: SummaryRow) -> tuple[str, ...]:
     fast = (share_text(one.share) for one in row.fast)
     timings = (str(one.geometric_mean.count) for one in row.qualities)
-    return (*_place(row), *fast, mean_text(row.geometric_mean), *timings)
+    clear = share_text(row.clearly_faster)
+    return (*_place(row), *fast, clear, mean_text(row.geometric_mean), *timings)
 
 
 def _failures(row: FailureRow, names: Iterable[str]) -> tuple[str, ...]:

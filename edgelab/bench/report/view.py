@@ -96,7 +96,8 @@ def read_comparison(
 ) -> ReportView:
     """Return the comparison of two runs, each named as `edgelab runs show` takes it.
 
-    Raises `UsageError` for a run that is not there or has no verdict yet, `NotReadyError` as `read_report`.
+    Raises `UsageError` for a run that is not there, has no verdict yet, or is named twice, and
+    `NotReadyError` as `read_report`.
     """
     with StoreReader(database) as reader:
         sides: list[tuple[str, tuple[Instance, ...]]] = []
@@ -110,6 +111,8 @@ def read_comparison(
                 )
             sides.append((run.id, found_instances(found, specs)))
     (first_id, firsts), (second_id, seconds) = sides
+    if first_id == second_id:
+        raise UsageError(f"Both names are run {first_id}.", advice="Name two different runs.")
     return ReportView(comparison=compare(first_id, second_id, firsts, seconds), made_s=made_s)
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgelab.bench.metrics.shares import (
+    clearly_faster_share,
     compiled_share,
     correct_share,
     fast_curve,
@@ -75,6 +76,18 @@ def test_the_protocol_counts_as_it_says():
     assert fast_share(selection, 1).count == 1
     assert fast_share(selection, 1, any_quality=True).count == 2
     assert fast_share(selection, 2).count == 0
+
+
+def test_what_is_faster_within_its_noise_is_not_clearly_faster():
+    selection = [
+        an_instance("clear", speedup=1.02, ci95=(1.01, 1.03)),
+        an_instance("noise", speedup=1.02, ci95=(0.99, 1.05)),
+        an_instance("paired", quality="paired"),
+        an_instance("unknown", ci95=None),
+        a_failure("wrong"),
+    ]
+    assert (clearly_faster_share(selection).count, clearly_faster_share(selection).total) == (1, 5)
+    assert fast_share(selection, 1).count == 3
 
 
 def test_the_curve_steps_at_each_speedup():

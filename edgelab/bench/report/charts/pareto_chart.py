@@ -12,7 +12,7 @@ from edgelab.bench.report.charts.axes import Frame
 from edgelab.bench.report.charts.scales import LogScale, log_range
 from edgelab.quantities import latency, size
 
-_WIDTH, _HEIGHT, _NAMED_TASKS = 720, 340, 12
+_WIDTH, _HEIGHT, _NAMED_TASKS = 720, 340, svg.SERIES
 _LEAST_BYTES = 1024.0
 """Left end of the memory axis at most: a program that takes no memory of its own is drawn on the edge."""
 
@@ -21,7 +21,7 @@ def pareto_chart(points: Sequence[ParetoPoint], label: str) -> Markup:
     """Return the chart; full marks are on their task's front, hollow ones are dominated."""
     tasks = list(dict.fromkeys(point.task for point in points))
     named = len(tasks) <= _NAMED_TASKS
-    frame = Frame(70, 30, _WIDTH - (170 if named else 12), _HEIGHT)
+    frame = Frame(70, 30, _WIDTH - (190 if named else 12), _HEIGHT)
     sizes = [max(point.peak_memory_bytes, _LEAST_BYTES) for point in points]
     x = LogScale(*log_range(sizes, least=8.0), frame.left, frame.right)
     y = LogScale(*log_range([point.latency_s for point in points]), frame.bottom, frame.top)
@@ -31,13 +31,13 @@ def pareto_chart(points: Sequence[ParetoPoint], label: str) -> Markup:
     ]
     for number, task in enumerate(tasks):
         of_task = [point for point in points if point.task == task]
-        parts += _task(of_task, number, x, y, named=named)
+        parts += _task(of_task, number, x, y)
+        if named:
+            parts += _legend(task, number, frame)
     return svg.drawing(_WIDTH, _HEIGHT + 44, label, parts)
 
 
-def _task(
-    points: Sequence[ParetoPoint], number: int, x: LogScale, y: LogScale, *, named: bool
-) -> Iterator[Markup]:
+def _task(points: Sequence[ParetoPoint], number: int, x: LogScale, y: LogScale) -> Iterator[Markup]:
     colour = f"s{number % svg.SERIES}"
     front = [(x.at(point.peak_memory_bytes), y.at(point.latency_s)) for point in points if point.on_front]
     # Points come fastest first: along the front memory falls while latency grows.
@@ -52,8 +52,12 @@ def _task(
         kind = "fill" if point.on_front else "line"
         place = {"cx": x.at(point.peak_memory_bytes), "cy": y.at(point.latency_s)}
         yield svg.element("circle", svg.title(said), **place, r=5, class_=f"{kind} {colour}")
-    if named:
-        yield svg.text(svg.shortened(points[0].task, 24), front[0][0] + 9, front[0][1] + 4, "small")
+
+
+def _legend(task: str, number: int, frame: Frame) -> Iterator[Markup]:
+    left, top = frame.right + 18, frame.top + 8 + 20 * number
+    yield svg.element("circle", cx=left, cy=top, r=5, class_=f"fill s{number % svg.SERIES}")
+    yield svg.text(svg.shortened(task, 24), left + 12, top + 4, "small")
 
 
 def _tick_size(count_bytes: float) -> str:

@@ -12,7 +12,7 @@ from edgelab.bench.report.charts.axes import Frame
 from edgelab.bench.report.charts.scales import LogScale, log_range
 from edgelab.quantities import interval, measured_speedup
 
-_WIDTH, _ROW, _NAMES, _VALUES = 860, 20, 270, 190
+_WIDTH, _ROW, _NAMES, _VALUES = 880, 20, 270, 210
 
 
 def speedup_chart(instances: Iterable[Instance], label: str) -> Markup:
