@@ -71,6 +71,8 @@ class ClDeviceApi final : public tvm::runtime::DeviceAPI {
     const uint8_t pattern = 0xFF;
     code = OpenCL::Get().EnqueueFillBuffer(cl.Queue(), buffer, &pattern, sizeof pattern, 0, std::max<size_t>(bytes, 1), 0,
                                            nullptr, nullptr);
+    // Waited for: a command in the queue would keep the buffer alive after it was freed.
+    if (code == kSuccess) code = OpenCL::Get().Finish(cl.Queue());
     if (code != kSuccess) OpenCL::Get().ReleaseMemObject(buffer);
     Check(code, "filling " + std::to_string(bytes) + " bytes on " + cl.name);
     return buffer;

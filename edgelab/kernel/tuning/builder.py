@@ -84,7 +84,16 @@ def _serve_and_exit(serve: Callable[[int, int], None], reading: int, writing: in
     status = 1
     try:
         os.setpgid(0, 0)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        # TVM and others handle these in the tuner; a compiler that crashes is to die of it.
+        for number in (
+            signal.SIGTERM,
+            signal.SIGSEGV,
+            signal.SIGBUS,
+            signal.SIGFPE,
+            signal.SIGILL,
+            signal.SIGABRT,
+        ):
+            signal.signal(number, signal.SIG_DFL)
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
         # The compiler's own words go where the tuner's do; stdout belongs to the protocol.
