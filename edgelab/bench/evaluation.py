@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from pathlib import Path
 from typing import Any
@@ -10,19 +9,19 @@ from typing import Any
 import msgspec
 
 from edgelab.bench import verification_cases as cases
-from edgelab.bench.artefacts import Artefact, ArtefactCache
+from edgelab.bench.artefacts import Artefact
 from edgelab.bench.baseline.apply import TunedBaseline
 from edgelab.bench.device_watch import UNWATCHED, DeviceWatch
 from edgelab.bench.execution_place import execution_device
 from edgelab.bench.pairing import PairSeries, time_pairs
 from edgelab.bench.phases import Emit, PhaseClock
+from edgelab.bench.program_build import BuildOrder, build_program
 from edgelab.bench.program_pair import ProgramPair, TimedInputs
 from edgelab.bench.reference import VERIFICATION_SEEDS, ReferenceBundle, prepare
 from edgelab.bench.reference_process import Twin
 from edgelab.bench.roofline_floor import Floor, check_floor, floor_of
 from edgelab.bench.secret_seeds import SecretSeeds
 from edgelab.bench.services import Services
-from edgelab.bench.storage import file_digest, write_atomically
 from edgelab.bench.tasks import TaskSpec
 from edgelab.bench.timing_policy import TimingPolicy
 from edgelab.bench.verification_cases import VerificationCase
@@ -30,9 +29,8 @@ from edgelab.drivers.profile import Peaks
 from edgelab.drivers.worker_client import WorkerClient
 from edgelab.drivers.worker_messages import Limits, MemoryReading, Verification
 from edgelab.errors import EvaluationFailure, FailureClass
-from edgelab.events import Built, LogLine, Lowered, Role, SeedVerified, StepProgress
+from edgelab.events import LogLine, Role, SeedVerified, StepProgress
 from edgelab.kernel import guard
-from edgelab.kernel.build_protocol import BuildRequest
 from edgelab.kernel.program import KernelProgram, ProgramLevel, ProgramOrigin
 
 _SLOWEST_RATIO = 50
@@ -211,54 +209,17 @@ class Evaluation:
         return self._request.tuned is None and self.progress.candidate == self.progress.baseline
 
     async def _build_one(self, role: Role, program: KernelProgram, bundle: ReferenceBundle) -> Artefact:
+        asked = self._request
+        order = BuildOrder(
+            role=role,
+            program=program,
+            backend=asked.backend,
+            target=asked.target,
+            tuned=asked.tuned if role == "baseline" else None,
+            time_limit_s=asked.build_limit_s,
+        )
         service = await self._services.builder()
-        cache = ArtefactCache(self._request.cache / "artefacts")
-        text_path = cache.request_folder() / f"{program.digest}.py"
-        write_atomically(text_path, program.text.encode())
-        tuned = self._request.tuned if role == "baseline" else None
-        source_path = None
-        if program.source is not None:
-            source_path = text_path.with_suffix(".source")
-            write_atomically(source_path, program.source.encode())
-        request = BuildRequest(
-            schedules_path=None if tuned is None else str(tuned.write(cache.request_folder())),
-            program_path=str(text_path),
-            params_path=str(bundle.params_path),
-            source_path=str(source_path) if source_path else None,
-            target=self._request.target,
-            out_folder=str(cache.request_folder()),
-            role="baseline" if program.origin is ProgramOrigin.IMPORT else "candidate",
-            time_limit_s=self._request.build_limit_s,
-            expected_inputs=bundle.meta.inputs,
-            expected_outputs=bundle.meta.outputs,
-            output_structure=bundle.meta.output_structure,
-        )
-        params = await asyncio.to_thread(file_digest, bundle.params_path)
-        artefact = await cache.build(service, program, request, params, await service.host())
-        reply = artefact.reply
-        if not artefact.cached:
-            cost_s = reply.phase_s.get("lower", 0.0)
-            self._emit(
-                Lowered(
-                    role=role,
-                    adapter=self._request.backend,
-                    program=program.digest,
-                    kernels=reply.kernels,
-                    cost_s=cost_s,
-                )
-            )
-        self._emit(
-            Built(
-                role=role,
-                program=program.digest,
-                artefact=reply.artefact_sha256,
-                size_bytes=reply.size_bytes,
-                cost_s=sum(reply.phase_s.values()),
-                cached=artefact.cached,
-                planned_memory_bytes=reply.planned_memory_bytes,
-            )
-        )
-        return artefact
+        return await build_program(service, order, bundle, asked.cache / "artefacts", self._emit)
 
     async def _start_worker(self, candidate: Artefact, baseline: Artefact) -> ProgramPair:
         with self.clock.step("worker") as step:
