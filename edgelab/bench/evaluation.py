@@ -232,7 +232,8 @@ class Evaluation:
                 "candidate": await transport.put(candidate.path),
                 "baseline": await transport.put(baseline.path),
             }
-            device = await execution_device(self._request.backend, transport, self._request.cache)
+            asked = self._request
+            device = await execution_device(asked.backend, transport, asked.cache, asked.target)
             pair = ProgramPair(worker, self._request.task.name, artefacts, limits, device)
             try:
                 await pair.load("candidate")

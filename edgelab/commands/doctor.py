@@ -64,7 +64,7 @@ _PARTS: tuple[tuple[str, Callable[[], str | None], bool, str, str], ...] = (
     ("NVIDIA device", _nvidia, False, "running programs for cuda here", ""),
     ("nvcc", lambda: shutil.which("nvcc"), False, "building programs for cuda", "install the CUDA toolkit"),
     ("aarch64 linker", lambda: shutil.which("aarch64-linux-gnu-gcc"), False, "programs for ARM boards",
-     "apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
+     "apt-get install gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross"),
     ("ONNX Runtime", lambda: _package("onnxruntime"), False, "its comparison with TVM: edgelab engines",
      "pip install 'edgelab[engines]'"),
     ("MNN", lambda: _package("mnn"), False, "its comparison with TVM: edgelab engines",

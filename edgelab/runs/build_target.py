@@ -75,19 +75,16 @@ def _of_board(device: Device, profile: Profile, backend: str) -> dict[str, Any] 
             f"and its profile {device.profile} has no target for that.",
             advice=f"Give the profile a [target] with mtriple and mcpu. {_LOOK_ONLY}",
         )
-    if backend == "opencl":
-        raise NotReadyError(
-            f"{device.name} needs EdgeLab's OpenCL runtime for its own processor, which is built here for this "
-            "machine only yet.",
-            advice=_LOOK_ONLY,
-        )
-    triple = str(target.get("host", target).get("mtriple", ""))
-    compiler = f"{triple.partition('-')[0]}-linux-gnu-gcc"
-    if triple and not triple.startswith(machine) and shutil.which(compiler) is None:
-        raise NotReadyError(
-            f"Programs for {device.name} are linked with {compiler}, which was not found.",
-            advice=f"Install it (Debian: apt install gcc-{triple.partition('-')[0]}-linux-gnu). {_LOOK_ONLY}",
-        )
+    architecture = str(target.get("host", target).get("mtriple", "")).partition("-")[0]
+    if architecture and architecture != machine:
+        # EdgeLab's OpenCL runtime is C++.
+        needed = ("gcc", "g++") if backend == "opencl" else ("gcc",)
+        for tool in needed:
+            if shutil.which(f"{architecture}-linux-gnu-{tool}") is None:
+                raise NotReadyError(
+                    f"Programs for {device.name} need {architecture}-linux-gnu-{tool}, which was not found.",
+                    advice=f"Install it (Debian: apt install {tool}-{architecture}-linux-gnu). {_LOOK_ONLY}",
+                )
     return target
 
 

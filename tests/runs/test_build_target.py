@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from pathlib import Path
 
 import pytest
@@ -83,21 +84,29 @@ def test_a_boards_own_target_is_taken_from_its_profile(monkeypatch: pytest.Monke
     orin = load_profile("jetson-agx-orin-64gb").target
     assert build_target(board("jetson-agx-orin-64gb", "cuda"), "cuda") == orin
     assert build_target(board("jetson-agx-orin-64gb", "cuda"), "llvm") == orin["host"]
+    rockchip = load_profile("rk3588").target
+    assert build_target(board("rk3588", "opencl"), "opencl") == rockchip
     phone = load_profile("snapdragon-8-gen-3").target
     assert build_target(board("snapdragon-8-gen-3", "llvm"), "llvm") == phone
 
 
-def test_a_board_is_refused_without_the_compiler_that_links_for_it(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module.shutil, "which", lambda name: None)
-    with pytest.raises(NotReadyError, match="linked with aarch64-linux-gnu-gcc") as refused:
-        build_target(board("snapdragon-8-gen-3", "llvm"), "llvm")
-    assert "apt install gcc-aarch64-linux-gnu" in refused.value.advice
+@pytest.mark.parametrize(
+    ("profile", "backend", "tool"), [("snapdragon-8-gen-3", "llvm", "gcc"), ("rk3588", "opencl", "g++")]
+)
+def test_a_board_is_refused_without_the_compiler_for_it(
+    monkeypatch: pytest.MonkeyPatch, profile: str, backend: str, tool: str
+):
+    monkeypatch.setattr(
+        module.shutil, "which", lambda name: None if name.endswith(tool) else f"/usr/bin/{name}"
+    )
+    with pytest.raises(NotReadyError, match=rf"need aarch64-linux-gnu-{re.escape(tool)}") as refused:
+        build_target(board(profile, backend), backend)
+    assert f"apt install {tool}-aarch64-linux-gnu" in refused.value.advice
 
 
 @pytest.mark.parametrize(
     ("profile", "backend", "said"),
     [
-        ("rk3588", "opencl", "OpenCL runtime for its own processor"),
         ("linux-aarch64" if platform.machine() == "x86_64" else "linux-x86_64", "llvm", "another processor"),
         ("snapdragon-8-gen-3", "cuda", "has no target for that"),
     ],

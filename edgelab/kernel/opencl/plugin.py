@@ -19,7 +19,8 @@ from edgelab.kernel.opencl.presence import COMPILER
 
 FOLDER = Path(__file__).parent
 FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
-_LIBRARIES = ("-ltvm_runtime", "-ltvm_ffi", "-ldl", "-lpthread")
+_TVM_LIBRARIES = ("tvm_runtime", "tvm_ffi")
+_LIBRARIES = ("-Wl,--no-as-needed", *(f"-l{name}" for name in _TVM_LIBRARIES), "-ldl", "-lpthread")
 _COMPILE_TIME_LIMIT_S = 300.0
 _WORDS_OF_COMPILER = 600
 _loaded: list[ctypes.CDLL] = []
@@ -31,46 +32,71 @@ def sources() -> tuple[Path, ...]:
     return tuple(sorted(path for path in FOLDER.iterdir() if path.suffix in (".cc", ".h")))
 
 
-def key(tvm_version: str) -> str:
-    """Hexadecimal SHA-256 of everything the built library depends on."""
-    digest = hashlib.sha256(repr((FLAGS, _LIBRARIES, tvm_version, platform.machine())).encode())
+def key(tvm_version: str, machine: str = "") -> str:
+    """Hexadecimal SHA-256 of everything the built library depends on; `machine` is an architecture by its uname."""
+    digest = hashlib.sha256(repr((FLAGS, _LIBRARIES, tvm_version, machine or platform.machine())).encode())
     for path in sources():
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
-def library(cache: Path, *, compiler: str = COMPILER) -> Path:
+def compiler_for(machine: str) -> str:
+    """Name of the compiler that builds for an architecture, such as aarch64."""
+    return COMPILER if machine == platform.machine() else f"{machine}-linux-gnu-{COMPILER}"
+
+
+def library(cache: Path, *, machine: str = "", compiler: str = "") -> Path:
     """Path of the built runtime in the folder `cache`; it is built (a few seconds) if it is not there yet.
 
-    Raises NotReadyError without a compiler, or with the compiler's words if it fails.
+    `machine` is the device's architecture as its uname has it (empty: this machine's). Raises NotReadyError
+    without a compiler, or with the compiler's words if it fails.
     """
     import tvm
 
-    path = cache / f"opencl-{key(tvm.__version__)}.so"
+    machine = machine or platform.machine()
+    path = cache / f"opencl-{key(tvm.__version__, machine)}.so"
     if path.exists():
         return path
+    compiler = compiler or compiler_for(machine)
     found = shutil.which(compiler)
     if found is None:
+        package = COMPILER if machine == platform.machine() else f"{COMPILER}-{machine}-linux-gnu"
         raise NotReadyError(
             f"The OpenCL runtime cannot be built: {compiler} was not found.",
-            advice="Install it (Debian: apt install g++).",
+            advice=f"Install it (Debian: apt install {package}).",
         )
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(prefix=".opencl-", dir=cache) as folder:
         built = Path(folder, "runtime.so")
-        _compile([found, *_arguments(built)])
+        if machine == platform.machine():
+            libraries = [str(root / "lib") for root in _packages()]
+        else:
+            libraries = [str(_stand_ins(found, Path(folder)))]
+        _compile([found, *_arguments(built, libraries)])
         # Two processes may build at once: each renames a complete file, and both files are the same.
         built.rename(path)
     return path
 
 
-def _arguments(built: Path) -> list[str]:
+def _packages() -> list[Path]:
     import tvm
     import tvm_ffi
 
-    roots = [Path(package.__file__ or "").parent for package in (tvm, tvm_ffi)]
-    includes = [f"-I{root / 'include'}" for root in roots]
-    folders = [f"-L{root / 'lib'}" for root in roots]
+    return [Path(package.__file__ or "").parent for package in (tvm, tvm_ffi)]
+
+
+def _stand_ins(compiler: str, folder: Path) -> Path:
+    """Empty libraries by the names of TVM's: what another architecture's linker needs to note that they are needed."""
+    for name in _TVM_LIBRARIES:
+        made = folder / f"lib{name}.so"
+        soname = f"-Wl,-soname,{made.name}"
+        _compile([compiler, "-shared", "-nostdlib", soname, "-x", "c++", os.devnull, "-o", str(made)])
+    return folder
+
+
+def _arguments(built: Path, libraries: list[str]) -> list[str]:
+    includes = [f"-I{root / 'include'}" for root in _packages()]
+    folders = [f"-L{folder}" for folder in libraries]
     return [*FLAGS, *includes, str(FOLDER / "runtime.cc"), "-o", str(built), *folders, *_LIBRARIES]
 
 
@@ -93,7 +119,7 @@ def _compile(command: list[str]) -> None:
         )
 
 
-def load(cache: Path, *, compiler: str = COMPILER) -> None:
+def load(cache: Path, *, compiler: str = "") -> None:
     """Make `tvm.device("opencl", i)` and modules built for OpenCL work in this process.
 
     Does nothing the second time. Raises NotReadyError if the runtime cannot be built or loaded. A missing

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,27 @@ def test_the_key_follows_source_and_version(tmp_path: Path, monkeypatch: pytest.
     assert key == plugin.key("0.27.0")
     (tmp_path / "module.h").write_text("// edited")
     assert key != plugin.key("0.27.0")
+
+
+@pytest.mark.skipif(
+    shutil.which("aarch64-linux-gnu-g++") is None,
+    reason="needs aarch64-linux-gnu-g++ (g++-aarch64-linux-gnu)",
+)
+def test_it_is_built_for_a_board_of_another_architecture(tmp_path: Path):
+    path = plugin.library(tmp_path, machine="aarch64")
+    assert int.from_bytes(path.read_bytes()[18:20], "little") == 183, "EM_AARCH64 of elf.h"
+    needed = subprocess.run(["readelf", "-d", str(path)], capture_output=True, text=True, check=True).stdout
+    assert "[libtvm_runtime.so]" in needed
+    assert "[libtvm_ffi.so]" in needed
+    assert [found.name for found in tmp_path.iterdir()] == [path.name]
+    assert plugin.library(tmp_path, machine="aarch64", compiler="not-there") == path
+    assert plugin.key("0.27.0", "aarch64") != plugin.key("0.27.0", "riscv64")
+
+
+def test_a_board_without_a_compiler_for_it_is_told_which(tmp_path: Path):
+    with pytest.raises(NotReadyError, match=r"riscv64-linux-gnu-g\+\+ was not found") as refused:
+        plugin.library(tmp_path, machine="riscv64")
+    assert "g++-riscv64-linux-gnu" in refused.value.advice
 
 
 def test_without_a_compiler_the_message_says_so(tmp_path: Path):
