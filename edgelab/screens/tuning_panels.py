@@ -22,6 +22,9 @@ _MARKS = {
     "failed": ("✗", "failed", "bad"),
 }
 _LEAST_SHARE = 0.02
+_FARTHEST = 4.0
+"""A default schedule that takes longer than so many times the curve is told as a number only."""
+
 _NAME_CELLS = 26
 _WIDE_CELLS = 72
 _NUMBERS_CELLS = 21
@@ -109,11 +112,17 @@ def convergence_plot(view: TuningView) -> Plot:
         title="Convergence",
         curves=(Curve(kernel.best_s, "candidate"),),
         label=fmt.latency,
-        note=note,
-        level=kernel.kernel.plain_latency_s,
+        note=f"{note}, plain {fmt.latency(kernel.kernel.plain_latency_s)}",
+        level=_level(kernel.kernel.plain_latency_s, kernel.best_s),
         least_share=_LEAST_SHARE,
         empty="nothing ran yet",
     )
+
+
+def _level(plain_s: float | None, curve_s: tuple[float | None, ...]) -> float | None:
+    """Return the line of the default schedule, None where the curve would be flat beside it."""
+    known = [time_s for time_s in curve_s if time_s is not None]
+    return plain_s if plain_s is not None and (not known or plain_s <= _FARTHEST * max(known)) else None
 
 
 def program_plot(view: TuningView) -> Plot:
@@ -122,8 +131,8 @@ def program_plot(view: TuningView) -> Plot:
         title="All kernels",
         curves=(Curve(view.program_s, "info"),),
         label=fmt.latency,
-        note="the line is the plain program's kernels",
-        level=_plain_s(view),
+        note=f"plain {fmt.latency(_plain_s(view))}",
+        level=_level(_plain_s(view), view.program_s),
         least_share=_LEAST_SHARE,
         empty="latency times calls of every kernel",
     )

@@ -64,6 +64,14 @@ def test_an_end_whose_beginning_was_not_seen_shows_nothing():
     assert taken(None, ended) is None
 
 
+def test_a_default_schedule_far_away_does_not_flatten_the_curve():
+    near = convergence_plot(view_of(tuning()))
+    assert near.level == KERNELS[1].plain_latency_s
+    far = convergence_plot(taken(taken(None, STARTED), progress(KERNELS[0], 1, 2e-5)))  # type: ignore[arg-type]
+    assert far.level is None
+    assert "plain 2.41 ms" in far.note
+
+
 @given(st.lists(st.tuples(st.integers(0, 3), st.one_of(st.none(), st.floats(1e-7, 1.0))), max_size=40))
 def test_any_course_is_shown_within_its_panels(course: list[tuple[int, float | None]]):
     view = taken(None, STARTED)
