@@ -75,6 +75,8 @@ class _TuningRun:
         lock = self._begin()
         try:
             tuned = await self._tune(store)
+            # While the lock is held: a run without an end that nobody holds looks lost.
+            self._writer.update_run(self._folder.run_id, "done", finished_s=time.time())
         except asyncio.CancelledError:
             self._end(RunInterrupted(reason="stopped on request"))
             raise
@@ -82,8 +84,8 @@ class _TuningRun:
             self._end(LogLine(level="error", text=str(error)))
             raise
         finally:
+            self._folder.release_reserve()
             os.close(lock)
-        self._writer.update_run(self._folder.run_id, "done", finished_s=time.time())
         return tuned
 
     def _begin(self) -> int:
@@ -116,6 +118,8 @@ class _TuningRun:
 
     def _end(self, body: RunInterrupted | LogLine) -> None:
         """Record an end before the kernels were done; an interruption can be gone on from."""
+        # A full disk may be the reason.
+        self._folder.release_reserve()
         self._writer.append(self._folder.run_id, [body])
         state = "interrupted" if isinstance(body, RunInterrupted) else "done"
         self._writer.update_run(self._folder.run_id, state, finished_s=time.time())
