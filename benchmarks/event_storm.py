@@ -7,23 +7,16 @@ memory part is written faster than real time. Usage: python benchmarks/event_sto
 from __future__ import annotations
 
 import argparse
-import contextlib
 import fcntl
-import os
-import pty
-import select
-import signal
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import time
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
+from pty_app import PtyApp
 
 RATE_PER_S = 2000
 COLUMNS, ROWS = 120, 40
@@ -77,61 +70,20 @@ print(pairs)
 """
 
 
-class PtyApp:
-    """The real app in a pseudo terminal; its output is read and timed here."""
+class StormApp(PtyApp):
+    """The app on a home, with the run open; `frames` counts what it paints."""
 
     def __init__(self, home: Path) -> None:
-        environment = {
-            **os.environ,
-            "EDGELAB_HOME": str(home),
-            "TERM": "xterm-256color",
-            "COLORTERM": "truecolor",
-        }
-        self.pid, self.screen = pty.fork()
-        if self.pid == 0:
-            code = "from edgelab.app import run_app; from edgelab.home import Home; "
-            code += f"run_app(Home.locate(), watch={RUN!r})"
-            os.execve(sys.executable, [sys.executable, "-c", code], environment)
-        fcntl.ioctl(self.screen, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-        self.process = psutil.Process(self.pid)
         self.frames = 0
+        code = "from edgelab.app import run_app; from edgelab.home import Home; "
+        code += f"run_app(Home.locate(), watch={RUN!r})"
+        super().__init__(
+            code, size=(COLUMNS, ROWS), environment={"EDGELAB_HOME": str(home)}, on_read=self._count
+        )
 
-    def drain(self, seconds: float, until: bytes = b"") -> bytes:
-        """Read what the app paints for `seconds`, or until `until` appears."""
-        end_s = time.monotonic() + seconds
-        seen = b""
-        while (left := end_s - time.monotonic()) > 0:
-            ready, _, _ = select.select([self.screen], [], [], left)
-            if ready:
-                read = os.read(self.screen, 1 << 16)
-                # The log's heading is painted once a frame.
-                self.frames += read.count(b"following") + read.count(b"held, ")
-                seen += read
-                if until and until in seen:
-                    break
-        return seen
-
-    def key_to_paint_s(self, key: bytes, shows: bytes) -> float | None:
-        """Press a key and return how long it took until `shows` was painted; None if it never was."""
-        began_s = time.monotonic()
-        os.write(self.screen, key)
-        return time.monotonic() - began_s if shows in self.drain(2.0, shows) else None
-
-    def cpu_s(self) -> float:
-        """Return the processor time of the app so far."""
-        times = self.process.cpu_times()
-        return times.user + times.system
-
-    def rss_mib(self) -> float:
-        """Return the resident memory."""
-        return self.process.memory_info().rss / 2**20
-
-    def close(self) -> None:
-        """End the app and reap it."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        os.close(self.screen)
+    def _count(self, read: bytes) -> None:
+        # The log's heading is painted once a frame.
+        self.frames += read.count(b"following") + read.count(b"held, ")
 
 
 def feed(database: Path, rate: float, total: int, *, new: bool, pairs: int) -> subprocess.Popen[str]:
@@ -155,7 +107,7 @@ class Storm(NamedTuple):
     pairs: int
 
 
-def measure_storm(app: PtyApp, database: Path, seconds: float, pairs: int) -> Storm:
+def measure_storm(app: StormApp, database: Path, seconds: float, pairs: int) -> Storm:
     """Feed at 2,000 events/s while keys are pressed."""
     writer = feed(database, RATE_PER_S, int(RATE_PER_S * seconds), new=False, pairs=pairs)
     app.drain(1.0)
@@ -180,7 +132,7 @@ def measure_storm(app: PtyApp, database: Path, seconds: float, pairs: int) -> St
     return Storm(times, share, rate, int(writer.stdout.read()))
 
 
-def measure_memory(app: PtyApp, database: Path, events: int, pairs: int) -> list[tuple[int, float]]:
+def measure_memory(app: StormApp, database: Path, events: int, pairs: int) -> list[tuple[int, float]]:
     """Feed four quarters of `events` as fast as the store takes them; return (events, MiB) after each."""
     points = [(0, app.rss_mib())]
     for quarter in range(1, 5):
@@ -208,7 +160,7 @@ def main() -> int:
         with lock.open("w") as held:
             # The run counts as alive while somebody holds its lock.
             fcntl.flock(held, fcntl.LOCK_EX)
-            app = PtyApp(Path(folder))
+            app = StormApp(Path(folder))
             try:
                 app.drain(5.0, b"following")
                 app.drain(2.0)

@@ -7,25 +7,18 @@ of the app with nobody at the keys. Usage: python benchmarks/lab_screen.py [--bo
 from __future__ import annotations
 
 import argparse
-import contextlib
-import fcntl
-import os
-import pty
-import select
-import signal
 import statistics
-import struct
-import sys
 import tempfile
-import termios
 import time
 from pathlib import Path
 
-import psutil
+from pty_app import PtyApp
 
 COLUMNS, ROWS = 160, 48
 KEY_GOAL_MS = 100.0
 CPU_GOAL_SHARE = 0.15
+_NEVER_S = 2.0
+"""What a key counts whose effect was not painted."""
 
 _FEEDER = """
 import sys, time, msgspec
@@ -80,51 +73,6 @@ EdgeLabApp(sources).run()
 """
 
 
-class PtyApp:
-    """The real app in a pseudo terminal; its output is read and timed here."""
-
-    def __init__(self, arguments: list[str]) -> None:
-        environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-        self.pid, self.screen = pty.fork()
-        if self.pid == 0:
-            os.execve(sys.executable, [sys.executable, "-c", _APP, *arguments], environment)
-        fcntl.ioctl(self.screen, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-        self.process = psutil.Process(self.pid)
-        self.painted_bytes = 0
-
-    def drain(self, seconds: float, until: bytes = b"") -> bytes:
-        """Read what the app paints for `seconds`, or until `until` appears."""
-        end_s = time.monotonic() + seconds
-        seen = b""
-        while (left := end_s - time.monotonic()) > 0:
-            ready, _, _ = select.select([self.screen], [], [], left)
-            if ready:
-                read = os.read(self.screen, 1 << 16)
-                self.painted_bytes += len(read)
-                seen += read
-                if until and until in seen:
-                    break
-        return seen
-
-    def key_to_paint_s(self, key: bytes, shows: bytes) -> float:
-        """Press a key and return how long it took until `shows` was painted; 2 s if it never was."""
-        began_s = time.monotonic()
-        os.write(self.screen, key)
-        return time.monotonic() - began_s if shows in self.drain(2.0, shows) else 2.0
-
-    def cpu_s(self) -> float:
-        """Return the processor time of the app so far."""
-        times = self.process.cpu_times()
-        return times.user + times.system
-
-    def close(self) -> None:
-        """End the app and reap it; its feeder ends with the pipe."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        os.close(self.screen)
-
-
 def measure_keys(app: PtyApp, hosts: list[str], seconds: float) -> list[float]:
     """Move the cursor down and up again; the address of a board is in its detail alone."""
     times: list[float] = []
@@ -133,7 +81,8 @@ def measure_keys(app: PtyApp, hosts: list[str], seconds: float) -> list[float]:
     while time.monotonic() < end_s:
         step = -1 if at == len(hosts) - 1 else 1 if at == 0 else step
         at += step
-        times.append(app.key_to_paint_s(b"j" if step > 0 else b"k", hosts[at].encode()))
+        taken_s = app.key_to_paint_s(b"j" if step > 0 else b"k", hosts[at].encode())
+        times.append(_NEVER_S if taken_s is None else taken_s)
         app.drain(0.13)
     return times
 
@@ -151,17 +100,24 @@ def measure(boards: int, seconds: float) -> tuple[list[float], float, float]:
                 for name, host in zip(names, hosts, strict=True)
             )
         )
-        app = PtyApp([folder, str(lab), str(feeder), *names])
+        painted_bytes = 0
+
+        def count(read: bytes) -> None:
+            nonlocal painted_bytes
+            painted_bytes += len(read)
+
+        arguments = (folder, str(lab), str(feeder), *names)
+        app = PtyApp(_APP, *arguments, size=(COLUMNS, ROWS), on_read=count)
         try:
             app.drain(8.0, names[0].encode())
             app.drain(3.0)
             app.key_to_paint_s(b"j", hosts[0].encode())
             app.drain(1.0)
-            cpu_s, began_s, painted = app.cpu_s(), time.monotonic(), app.painted_bytes
+            cpu_s, began_s, painted = app.cpu_s(), time.monotonic(), painted_bytes
             app.drain(seconds)
             took_s = time.monotonic() - began_s
             share = (app.cpu_s() - cpu_s) / took_s
-            painted_kb_s = (app.painted_bytes - painted) / took_s / 1e3
+            painted_kb_s = (painted_bytes - painted) / took_s / 1e3
             return measure_keys(app, hosts, seconds), share, painted_kb_s
         finally:
             app.close()
