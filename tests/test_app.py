@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -405,45 +403,6 @@ async def test_every_screen_survives_being_small_and_being_resized(tmp_path: Pat
                 await pilot.resize_terminal(*size)
                 await pilot.pause()
             assert isinstance(app.screen, EdgeScreen)
-
-
-FORBIDDEN = ("torch", "tvm", "asyncssh", "numpy", "sqlite_utils", "psutil")
-
-
-def test_the_app_is_imported_without_heavy_modules() -> None:
-    code = f"import sys, edgelab.app; print([name for name in {FORBIDDEN} if name in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.strip() == "[]"
-
-
-def test_every_screen_and_source_is_imported_without_torch_and_tvm() -> None:
-    code = (
-        "import sys, pkgutil, importlib, edgelab.screens as s, edgelab.widgets as w\n"
-        "for package in (s, w):\n"
-        "    for found in pkgutil.iter_modules(package.__path__, package.__name__ + '.'):\n"
-        "        importlib.import_module(found.name)\n"
-        "import edgelab.runs.launch, edgelab.runs.control, edgelab.lab.host, edgelab.bench.tasks\n"
-        "print([name for name in ('torch', 'tvm', 'asyncssh') if name in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.strip() == "[]"
-
-
-def test_the_core_never_imports_textual() -> None:
-    code = (
-        "import sys, edgelab.cli, edgelab.store.reader, edgelab.store.writer\n"
-        "import edgelab.runs.launch, edgelab.runs.control\n"
-        "import edgelab.lab.host, edgelab.lab.inventory, edgelab.bench.tasks\n"
-        "print('textual' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.strip() == "False"
 
 
 def test_run_app_returns_the_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,3 +56,28 @@ def test_a_reader_of_events_does_without_sqlite_utils():
 
 def test_a_report_in_the_terminal_does_without_jinja2():
     assert "jinja2" not in imported("import edgelab.commands.report")
+
+
+def test_the_app_is_imported_without_heavy_modules():
+    forbidden = {*HEAVY, "numpy", "sqlite_utils", "psutil"}
+    assert not imported("import edgelab.app") & forbidden
+
+
+def test_every_screen_and_source_is_imported_without_torch_and_tvm():
+    code = (
+        "import pkgutil, importlib, edgelab.screens as s, edgelab.widgets as w\n"
+        "for package in (s, w):\n"
+        "    for found in pkgutil.iter_modules(package.__path__, package.__name__ + '.'):\n"
+        "        importlib.import_module(found.name)\n"
+        "import edgelab.runs.launch, edgelab.runs.control, edgelab.lab.host, edgelab.bench.tasks"
+    )
+    assert not imported(code) & set(HEAVY)
+
+
+def test_the_core_together_does_not_import_textual():
+    code = (
+        "import edgelab.cli, edgelab.store.reader, edgelab.store.writer\n"
+        "import edgelab.runs.launch, edgelab.runs.control\n"
+        "import edgelab.lab.host, edgelab.lab.inventory, edgelab.bench.tasks"
+    )
+    assert "textual" not in imported(code)

@@ -29,18 +29,6 @@ CLOCKS = [clock for profile in MODELS for clock in model_of(profile).clocks]
 GPU = "sys/class/devfreq/17000000.gpu"
 
 
-@pytest.fixture
-def orin(tmp_path):
-    create(tmp_path / "orin", "jetson-agx-orin-64gb")
-    return tmp_path / "orin"
-
-
-@pytest.fixture
-def rock(tmp_path):
-    create(tmp_path / "rock", "rk3588")
-    return tmp_path / "rock"
-
-
 def earlier(tree: Path, seconds: float) -> None:
     """Let the board believe that it was looked at some seconds ago."""
     state = load(tree)

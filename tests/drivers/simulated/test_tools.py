@@ -28,18 +28,6 @@ GPU = "@/sys/class/devfreq/17000000.gpu"
 ROCK_GPU = "@/sys/class/devfreq/fb000000.gpu"
 
 
-@pytest.fixture
-def orin(tmp_path):
-    create(tmp_path / "orin", "jetson-agx-orin-64gb")
-    return tmp_path / "orin"
-
-
-@pytest.fixture
-def rock(tmp_path):
-    create(tmp_path / "rock", "rk3588")
-    return tmp_path / "rock"
-
-
 def test_nvpmodel_tells_its_mode_and_what_it_may_not_read(orin):
     asked = read_nvpmodel_query(run(orin, "@/usr/sbin/nvpmodel -q"))
     assert (asked.mode, asked.id, asked.permission_limited) == ("MODE_50W", 3, True)
