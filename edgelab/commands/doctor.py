@@ -105,13 +105,14 @@ def _data_folder(root: Path) -> Part:
 
 def _backends(ready: bool) -> dict[str, dict[str, object]]:
     """Return for each backend whether programs for it can be built and judged on this machine."""
+    no_opencl = presence.missing()
     lacking = [
         name for name, found in (("nvcc", shutil.which("nvcc")), ("an NVIDIA GPU", _nvidia())) if not found
     ]
     return {
         "llvm": {"ready": ready, "device": "local"},
         "cuda": _backend(ready, f"this machine lacks {' and '.join(lacking)}" if lacking else None),
-        "opencl": _backend(ready, presence.missing() and f"this machine lacks {presence.missing()}"),
+        "opencl": _backend(ready, no_opencl and f"this machine lacks {no_opencl}"),
     }
 
 

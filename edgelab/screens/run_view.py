@@ -37,8 +37,6 @@ LOG_LIMIT = 5000
 
 StepState = Literal["waiting", "running", "ok", "failed", "stopped"]
 
-"""What a run says while another one has the device."""
-
 
 class LogEntry(msgspec.Struct, frozen=True):
     """One line of the log. `number` counts the lines of the watched run from 1 without gaps."""

@@ -103,10 +103,11 @@ def _machine_code(text: str, _target: object = None) -> bytes:
 
 
 def fill_free_memory(device: Any) -> None:
-    """Fill memory of a GPU with NaN that its driver is likely to give out next, as far as it has so much.
+    """Fill memory of a GPU with NaN that its driver may give out next, as far as it has so much.
 
-    Drivers do not clear what a process frees and allocates again. That the same place comes back is likely,
-    not certain; EdgeLab's OpenCL runtime fills each buffer that it allocates and needs none of this.
+    A driver need not clear what a process frees and allocates again, nor give the same place back: on an H200
+    zeros came, so this alone finds no stale read there. EdgeLab's OpenCL runtime fills each buffer that it
+    allocates and needs none of this.
     """
     import numpy as np
     from tvm.runtime import empty

@@ -21,6 +21,7 @@ _COPY_BYTES = 1 << 20
 
 def measure_kernels(
     request: Request,
+    limits: Limits,
     server: ForkServer,
     blobs: BlobFolder,
     hangup_fd: int,
@@ -29,12 +30,12 @@ def measure_kernels(
     """Time every kernel of a request; what goes wrong with one is its result and the next one is timed.
 
     The request names `artefacts`, a blob that holds the libraries one after the other, `places`
-    ([[offset, size]]), `function`, `tensors` ([[shape, dtype]]), `seed`, `block_s`, `blocks`, `single_s`,
-    `time_s` (for loading and timing one kernel), `memory_bytes` and `threads`; with `forget` the blob is deleted
-    afterwards, since a search would fill the device with them. The answer has one entry a
-    place: {latencies_s, calls} or {class, message}. Raises MalformedRequest, and WorkerFailure for the blob.
+    ([[offset, size]]), `function`, `tensors` ([[shape, dtype]]), `seed`, `block_s`, `blocks` and `single_s`; `limits`
+    hold for loading and timing one kernel. With `forget` the blob is deleted afterwards, since a search would fill
+    the device with them. The answer has one entry a place: {latencies_s, calls} or {class, message}. Raises
+    MalformedRequest, and WorkerFailure for the blob.
     """
-    places, job, limits = _places(request), _job(request), _limits(request)
+    places, job = _places(request), _job(request)
     blob_fd = blobs.open(request.fields.get("artefacts"))
     results: list[dict[str, Any]] = []
     try:
@@ -42,31 +43,18 @@ def measure_kernels(
         if any(offset + length > size for offset, length in places):
             raise MalformedRequest(f"{request.op}: a place lies outside of the blob", request.id)
         for number, (offset, length) in enumerate(places):
-            results.append(_measured(blob_fd, offset, length, job, limits, server, hangup_fd))
+            try:
+                results.append(_time_one(blob_fd, offset, length, job, limits, server, hangup_fd))
+            except WorkerFailure as failure:
+                if failure.failure_class == INFRASTRUCTURE:
+                    raise
+                results.append({"class": failure.failure_class, "message": failure.message})
             progress(number + 1, len(places))
     finally:
         os.close(blob_fd)
     if request.fields.get("forget") is True:
         blobs.forget(request.text("artefacts"))
     return {"kernels": results}
-
-
-def _measured(
-    blob_fd: int,
-    offset: int,
-    length: int,
-    job: dict[str, Any],
-    limits: Limits,
-    server: ForkServer,
-    hangup_fd: int,
-) -> dict[str, Any]:
-    try:
-        found = _time_one(blob_fd, offset, length, job, limits, server, hangup_fd)
-    except WorkerFailure as failure:
-        if failure.failure_class == INFRASTRUCTURE:
-            raise
-        return {"class": failure.failure_class, "message": failure.message}
-    return found
 
 
 def _time_one(
@@ -152,14 +140,6 @@ def _job(request: Request) -> dict[str, Any]:
         "blocks": request.whole("blocks", 1, 1000),
         "single_s": request.number("single_s"),
     }
-
-
-def _limits(request: Request) -> Limits:
-    return Limits(
-        memory_bytes=request.whole("memory_bytes", 1),
-        time_s=request.number("time_s"),
-        threads=request.whole("threads", 1, 1024),
-    )
 
 
 def _whole(value: object) -> bool:

@@ -236,7 +236,8 @@ class Service:
         def progress(done: int, total: int) -> None:
             self._controller.send(request.id, "progress", done=done, total=total)
 
-        return measure_kernels(request, self._server, self._blobs, self._controller.reading, progress)
+        limits = _limits(request)
+        return measure_kernels(request, limits, self._server, self._blobs, self._controller.reading, progress)
 
     def _unload(self, request: Request) -> dict[str, Any]:
         name = request.text("program")
