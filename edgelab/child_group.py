@@ -1,4 +1,4 @@
-"""What every child process of the controller needs: its last words, its end as a group, and how it ended."""
+"""What every child process here needs: its last words, its end as a group, and how it ended."""
 
 from __future__ import annotations
 
@@ -19,11 +19,17 @@ async def keep_tail(stream: asyncio.StreamReader | None, tail: bytearray) -> Non
         del tail[:-_TAIL_BYTES]
 
 
+async def end_group(process: asyncio.subprocess.Process) -> None:
+    """Kill a process together with its group and reap it, also while being cancelled."""
+    # What sudo runs belongs to root, and ends by its own limit at the latest.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await asyncio.shield(process.wait())
+
+
 async def end_child(process: asyncio.subprocess.Process, stderr: asyncio.Task[None]) -> None:
     """Kill what is left of the child's process group and reap the child, whose stderr is read by `stderr`."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    await end_group(process)
     # A descendant in a session of its own may hold the pipe open for ever.
     await asyncio.wait([stderr], timeout=_GRACE_S)
     stderr.cancel()

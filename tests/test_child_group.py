@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from edgelab.bench.child_group import end_child, how_it_ended, keep_tail, last_words
+from edgelab.child_group import end_child, how_it_ended, keep_tail, last_words
 from tests.support.task_files import runs, until
 
 

@@ -13,6 +13,7 @@ from edgelab.bench.artefacts import Artefact
 from edgelab.bench.baseline.apply import TunedBaseline
 from edgelab.bench.device_watch import UNWATCHED, DeviceWatch
 from edgelab.bench.execution_place import execution_device
+from edgelab.bench.memory_limit import memory_limit_bytes
 from edgelab.bench.pairing import PairSeries, time_pairs
 from edgelab.bench.phases import Emit, PhaseClock
 from edgelab.bench.program_build import BuildOrder, build_program
@@ -26,7 +27,6 @@ from edgelab.bench.tasks import TaskSpec
 from edgelab.bench.timing_policy import TimingPolicy
 from edgelab.bench.verification_cases import VerificationCase
 from edgelab.drivers.profile import Peaks
-from edgelab.drivers.worker_client import WorkerClient
 from edgelab.drivers.worker_messages import Limits, MemoryReading, Verification
 from edgelab.errors import EvaluationFailure, FailureClass
 from edgelab.events import LogLine, Role, SeedVerified, StepProgress
@@ -36,8 +36,6 @@ from edgelab.kernel.program import KernelProgram, ProgramLevel, ProgramOrigin
 _SLOWEST_RATIO = 50
 _SHORTEST_LIMIT_S = 5.0
 _BASELINE_LIMIT_S = 300.0
-_MEMORY_SHARE = 0.75
-_UNKNOWN_MEMORY_BYTES = 4 << 30
 
 
 class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -225,7 +223,7 @@ class Evaluation:
         with self.clock.step("worker") as step:
             worker = await self._services.worker()
             hello = await worker.hello()
-            memory_bytes = await self._memory_limit(worker)
+            memory_bytes = await memory_limit_bytes(worker)
             limits = Limits(memory_bytes=memory_bytes, time_s=_BASELINE_LIMIT_S, threads=hello.cpu_count or 1)
             transport = self._services.transport
             artefacts: dict[Role, str] = {
@@ -242,11 +240,6 @@ class Evaluation:
                 raise pair.blamed(failure) from failure
             step.summary = f"TVM {hello.tvm} runtime, threads: {limits.threads}"
         return pair
-
-    @staticmethod
-    async def _memory_limit(worker: WorkerClient) -> int:
-        available = (await worker.sample()).memory_available_bytes
-        return int(_MEMORY_SHARE * available) if available else _UNKNOWN_MEMORY_BYTES
 
     async def _verify(self, pair: ProgramPair, bundle: ReferenceBundle, baseline: Artefact) -> None:
         with self.clock.step("verify") as step:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,14 +20,18 @@ from edgelab.kernel.program import KernelProgram, ProgramOrigin
 
 
 class BuildOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """What to build: a program in its role, for a target (None: this machine's CPU), under `tuned` schedules."""
+    """What to build: a program in its role, for a target (None: this machine's CPU), under `tuned` schedules.
+
+    `product` is a library for the device, or the target source as text.
+    """
 
     role: Role
     program: KernelProgram
     backend: str
     target: dict[str, Any] | None
-    tuned: TunedBaseline | None
     time_limit_s: float
+    tuned: TunedBaseline | None = None
+    product: Literal["library", "source"] = "library"
 
 
 async def build_program(
@@ -36,7 +40,7 @@ async def build_program(
     """Return the artefact, from the cache in `folder` where it is known. Raises what `BuildService.build` raises."""
     cache = ArtefactCache(folder)
     params = await asyncio.to_thread(file_digest, bundle.params_path)
-    request = _request(order, bundle, cache.request_folder())
+    request = build_request(order, bundle, cache.request_folder())
     artefact = await cache.build(service, order.program, request, params, await service.host())
     reply = artefact.reply
     if not artefact.cached:
@@ -63,7 +67,8 @@ async def build_program(
     return artefact
 
 
-def _request(order: BuildOrder, bundle: ReferenceBundle, folder: Path) -> BuildRequest:
+def build_request(order: BuildOrder, bundle: ReferenceBundle, folder: Path) -> BuildRequest:
+    """Write what is to be built into `folder` and return the request for it. Raises what writing raises."""
     program = order.program
     text_path = folder / f"{program.digest}.py"
     write_atomically(text_path, program.text.encode())
@@ -78,6 +83,7 @@ def _request(order: BuildOrder, bundle: ReferenceBundle, folder: Path) -> BuildR
         source_path=None if source_path is None else str(source_path),
         target=order.target,
         out_folder=str(folder),
+        product=order.product,
         role="baseline" if program.origin is ProgramOrigin.IMPORT else "candidate",
         time_limit_s=order.time_limit_s,
         expected_inputs=bundle.meta.inputs,

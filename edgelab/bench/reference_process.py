@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from edgelab.bench.child_group import end_child, how_it_ended, keep_tail, last_words
+from edgelab.child_group import end_child, how_it_ended, keep_tail, last_words
 from edgelab.errors import EdgeLabError, EvaluationFailure, FailureClass, TaskError
 from edgelab.kernel.import_errors import UnsupportedOperator
 

@@ -10,13 +10,14 @@ from typing import Any
 import msgspec
 
 from edgelab.bench.artefacts import ArtefactCache
+from edgelab.bench.program_build import BuildOrder, build_request
 from edgelab.bench.reference import VERIFICATION_SEEDS, prepare
-from edgelab.bench.storage import write_atomically
 from edgelab.bench.tasks import TaskSpec
 from edgelab.kernel import guard
-from edgelab.kernel.build_protocol import BuildRequest
 from edgelab.kernel.build_service import BuildService
 from edgelab.kernel.program import KernelProgram, ProgramOrigin
+
+_BUILD_LIMIT_S = 120.0
 
 
 class TargetSource(msgspec.Struct, frozen=True):
@@ -46,20 +47,15 @@ async def target_source(
     origin = ProgramOrigin.IMPORT if candidate_text is None else ProgramOrigin.CANDIDATE
     text = bundle.program_path.read_text() if candidate_text is None else candidate_text
     program = KernelProgram(text=text, task=task.name, origin=origin)
-    folder = ArtefactCache(cache / "artefacts").request_folder()
-    path = folder / f"{program.digest}.py"
-    write_atomically(path, text.encode())
-    request = BuildRequest(
-        program_path=str(path),
-        params_path=str(bundle.params_path),
-        target=target,
-        out_folder=str(folder),
-        product="source",
+    order = BuildOrder(
         role="baseline" if origin is ProgramOrigin.IMPORT else "candidate",
-        expected_inputs=bundle.meta.inputs,
-        expected_outputs=bundle.meta.outputs,
-        output_structure=bundle.meta.output_structure,
+        program=program,
+        backend=str((target or {}).get("kind", "llvm")),
+        target=target,
+        time_limit_s=_BUILD_LIMIT_S,
+        product="source",
     )
+    request = build_request(order, bundle, ArtefactCache(cache / "artefacts").request_folder())
     async with BuildService.start() as service:
         reply = await service.build(request)
     return await asyncio.to_thread(_taken, Path(reply.artefact_path), reply.kernels)

@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from edgelab.child_group import end_group, keep_tail
 from edgelab.drivers.board_lease import decode_holder, signature
 from edgelab.drivers.device_state import LeaseHolder
 from edgelab.drivers.local_files import prepare_blob_folder, read_some, store_blob, take_lease, write_file
@@ -26,7 +27,6 @@ from edgelab.errors import EvaluationFailure, FailureClass
 _FILES_LIMIT_S = 10.0
 _COPY_LIMIT_S = 300.0
 _END_LIMIT_S = 5.0
-_STDERR_TAIL_BYTES = 16_384
 _LINE_LIMIT_BYTES = 1 << 16
 
 
@@ -200,7 +200,7 @@ class LocalWorker:
         self.reader = process.stdout
         self.writer = process.stdin
         self._stderr_tail = bytearray()
-        self._drain = asyncio.create_task(self._collect_stderr())
+        self._drain = asyncio.create_task(keep_tail(process.stderr, self._stderr_tail))
 
     @property
     def pid(self) -> int:
@@ -231,13 +231,6 @@ class LocalWorker:
 
     def _tail(self) -> str:
         return self._stderr_tail.decode(errors="replace")
-
-    async def _collect_stderr(self) -> None:
-        stream = self._process.stderr
-        assert stream is not None
-        while data := await stream.read(4096):
-            self._stderr_tail += data
-            del self._stderr_tail[:-_STDERR_TAIL_BYTES]
 
 
 async def _start(
@@ -282,11 +275,3 @@ async def _close_input(process: asyncio.subprocess.Process) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_END_LIMIT_S):
             await process.wait()
-
-
-async def end_group(process: asyncio.subprocess.Process) -> None:
-    """Kill a process together with its group and reap it, also while being cancelled."""
-    # What sudo runs belongs to root, and ends by its own limit at the latest.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await asyncio.shield(process.wait())

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import shutil
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
 import msgspec
 
+from edgelab.child_group import end_group, keep_tail
 from edgelab.errors import EvaluationFailure, FailureClass, NotReadyError
 from edgelab.kernel.build_protocol import (
     BuildReply,
@@ -23,6 +21,7 @@ from edgelab.kernel.build_protocol import (
     ServerRequest,
     workspace_prefix,
 )
+from edgelab.kernel.server_process import start_server
 
 _START_TIME_LIMIT_S = 60.0
 _STOP_TIME_LIMIT_S = 3.0
@@ -30,7 +29,6 @@ _CANCEL_TIME_LIMIT_S = 5.0
 _SERVER_GRACE_S = 15.0
 """How long after a build's own time limit a silent server counts as stuck."""
 _LINE_LIMIT_BYTES = 32 * 2**20
-_STDERR_TAIL_BYTES = 8192
 _PARALLEL_BUILDS = 2
 
 PhaseCallback = Callable[[str], None]
@@ -118,9 +116,12 @@ class _Server:
         self.alive = True
         self._pending: dict[int, _Pending] = {}
         self._next_id = 1
-        self._stderr = b""
+        self._stderr = bytearray()
         self._host: asyncio.Future[HostTarget] = asyncio.get_running_loop().create_future()
-        self._tasks = [asyncio.create_task(self._read_events()), asyncio.create_task(self._read_stderr())]
+        self._tasks = [
+            asyncio.create_task(self._read_events()),
+            asyncio.create_task(keep_tail(process.stderr, self._stderr)),
+        ]
 
     @property
     def host(self) -> HostTarget:
@@ -128,24 +129,7 @@ class _Server:
 
     @classmethod
     async def spawn(cls, time_limit_s: float) -> _Server:
-        # Thread pools of numpy's BLAS would not survive the server's forks.
-        environment = {
-            **os.environ,
-            "OPENBLAS_NUM_THREADS": "1",
-            "OMP_NUM_THREADS": "1",
-            "MKL_NUM_THREADS": "1",
-        }
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "edgelab.kernel.build_server",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-            env=environment,
-            limit=_LINE_LIMIT_BYTES,
-        )
+        process = await start_server("edgelab.kernel.build_server", _LINE_LIMIT_BYTES)
         server = cls(process)
         try:
             async with asyncio.timeout(time_limit_s):
@@ -252,12 +236,6 @@ class _Server:
         lines = self._stderr.decode(errors="replace").strip().splitlines()
         return f"It said: {lines[-1]}" if lines else "Check that apache-tvm is installed."
 
-    async def _read_stderr(self) -> None:
-        stderr = self.process.stderr
-        assert stderr is not None
-        while data := await stderr.read(4096):
-            self._stderr = (self._stderr + data)[-_STDERR_TAIL_BYTES:]
-
     async def _wait_for_exit(self, time_limit_s: float) -> int | None:
         try:
             async with asyncio.timeout(time_limit_s):
@@ -271,9 +249,7 @@ class _Server:
         if self.process.returncode is None:
             await self._send(ServerRequest(id=0, op="shutdown"))
             if await self._wait_for_exit(_STOP_TIME_LIMIT_S) is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(self.process.pid, signal.SIGKILL)
-                await self.process.wait()
+                await end_group(self.process)
         for task in self._tasks:
             if task is not asyncio.current_task():
                 await asyncio.wait([task], timeout=_STOP_TIME_LIMIT_S)

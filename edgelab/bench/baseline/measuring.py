@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from edgelab.bench.device_watch import UNWATCHED, DeviceWatch
+from edgelab.bench.memory_limit import memory_limit_bytes
 from edgelab.bench.services import Services
 from edgelab.drivers.worker_messages import KernelPlan, TimedKernel
 from edgelab.errors import EvaluationFailure, FailureClass
@@ -15,8 +16,6 @@ from edgelab.kernel.tuning.protocol import Bundle, KernelTensor, Measurement
 
 _ATTEMPTS = 2
 _KERNEL_LIMIT_S = 20.0
-_MEMORY_SHARE = 0.75
-_UNKNOWN_MEMORY_BYTES = 4 << 30
 _INPUT_SEED = 1
 
 
@@ -99,14 +98,13 @@ class KernelMeasuring:
     async def _plan(self, effort: Effort, last: bool) -> KernelPlan:
         worker = await self._services.worker()
         hello = await worker.hello()
-        available = (await worker.sample()).memory_available_bytes
         return KernelPlan(
             seed=_INPUT_SEED,
             block_s=effort.block_s,
             blocks=effort.blocks,
             single_s=effort.single_s,
             time_s=_KERNEL_LIMIT_S,
-            memory_bytes=int(_MEMORY_SHARE * available) if available else _UNKNOWN_MEMORY_BYTES,
+            memory_bytes=await memory_limit_bytes(worker),
             threads=hello.cpu_count or 1,
             forget=last,
         )

@@ -16,6 +16,7 @@ from edgelab.bench.engines.result import EngineBaseline, EngineResult, SideLaten
 from edgelab.bench.engines.sides import CheckedSide, EngineSide, ProgramSide
 from edgelab.bench.evaluation import Evaluation, EvaluationRequest
 from edgelab.bench.evaluation import Prepared as Built
+from edgelab.bench.memory_limit import memory_limit_bytes
 from edgelab.bench.pairing import PairSeries, time_pairs
 from edgelab.bench.phases import Emit
 from edgelab.bench.reference import VERIFICATION_SEEDS, ReferenceBundle
@@ -32,8 +33,6 @@ PLAIN = "plain"
 
 _PREPARE_LIMIT_S = 600.0
 _LOAD_LIMIT_S = 300.0
-_MEMORY_SHARE = 0.75
-_UNKNOWN_MEMORY_BYTES = 4 << 30
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -152,7 +151,7 @@ class TaskComparison:
             example_inputs=str(bundle.inputs_path(VERIFICATION_SEEDS[0])),
             cache=str(self._request.cache),
             threads=threads,
-            memory_bytes=await _memory_limit(worker),
+            memory_bytes=await memory_limit_bytes(worker),
         )
         prepared = await process.prepare(request, self._comparison.prepare_limit_s)
         self._say(engine, f"prepared in {prepared.elapsed_s:.1f} s, threads: {threads}")
@@ -183,7 +182,7 @@ class TaskComparison:
                 message = f"No baseline: {failure.message}"
                 raise EngineFailure("failed", message, detail=failure.detail) from failure
         built = await self._build()
-        limits = Limits(memory_bytes=await _memory_limit(worker), time_s=_LOAD_LIMIT_S, threads=threads)
+        limits = Limits(memory_bytes=await memory_limit_bytes(worker), time_s=_LOAD_LIMIT_S, threads=threads)
         side = ProgramSide(PLAIN, worker, self._services.transport, built.baseline, limits)
         await side.load()
         if not self._baseline_is_right:
@@ -212,8 +211,3 @@ class TaskComparison:
 async def _verify(side: CheckedSide, bundle: ReferenceBundle) -> None:
     for seed in VERIFICATION_SEEDS:
         await side.check(bundle, seed, f"seed {seed}")
-
-
-async def _memory_limit(worker: WorkerClient) -> int:
-    available = (await worker.sample()).memory_available_bytes
-    return int(_MEMORY_SHARE * available) if available else _UNKNOWN_MEMORY_BYTES

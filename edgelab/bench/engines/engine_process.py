@@ -16,9 +16,9 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
-from edgelab.bench.child_group import end_child, how_it_ended, keep_tail, last_words
 from edgelab.bench.engines.engine import Engine, EngineFailure
 from edgelab.bench.engines.messages import Called, Failed, Inputs, Preparation, Prepared
+from edgelab.child_group import end_child, how_it_ended, keep_tail, last_words
 from edgelab.drivers.worker_messages import Block
 from edgelab.worker.channel import (
     Channel,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import signal
-import sys
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 
 import msgspec
 
+from edgelab.child_group import end_group, keep_tail
 from edgelab.errors import EdgeLabError, EvaluationFailure, ExitCode, FailureClass, NotReadyError
+from edgelab.kernel.server_process import start_server
 from edgelab.kernel.tuning.protocol import (
     Extracted,
     ExtractRequest,
@@ -27,7 +26,6 @@ _STOP_LIMIT_S = 3.0
 _SILENCE_LIMIT_S = 900.0
 """How long a search may take for one batch."""
 _LINE_LIMIT_BYTES = 64 << 20
-_STDERR_TAIL_BYTES = 8192
 
 Answer = Callable[[TunerEvent], Awaitable[SearchReply]]
 """Takes an event of a search and returns what EdgeLab says to it."""
@@ -56,7 +54,7 @@ class Tuner:
         self._start_limit_s = start_limit_s
         self._silence_limit_s = silence_limit_s
         self._process: asyncio.subprocess.Process | None = None
-        self._stderr = b""
+        self._stderr = bytearray()
         self._reading: asyncio.Task[None] | None = None
         self.tvm_version = ""
 
@@ -106,11 +104,9 @@ class Tuner:
         process, self._process = self._process, None
         if process is None:
             return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_STOP_LIMIT_S):
-                await process.wait()
+                await end_group(process)
         if self._reading is not None:
             await asyncio.wait([self._reading], timeout=_STOP_LIMIT_S)
             self._reading.cancel()
@@ -128,21 +124,9 @@ class Tuner:
         if self._process is not None and self._process.returncode is None:
             return
         await self.close()
-        self._stderr = b""
-        # Thread pools of numpy's BLAS would not survive the tuner's forks.
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "edgelab.kernel.tuning.tuner",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-            env=environment,
-            limit=_LINE_LIMIT_BYTES,
-        )
-        self._reading = asyncio.create_task(self._read_stderr(self._process))
+        self._stderr.clear()
+        self._process = await start_server("edgelab.kernel.tuning.tuner", _LINE_LIMIT_BYTES)
+        self._reading = asyncio.create_task(keep_tail(self._process.stderr, self._stderr))
         try:
             self.tvm_version = (await self._receive(self._start_limit_s)).tvm_version
         except EvaluationFailure as error:
@@ -181,11 +165,6 @@ class Tuner:
             detail=self._stderr.decode(errors="replace"),
             advice="What was measured is kept; go on with --resume.",
         )
-
-    async def _read_stderr(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stderr is not None
-        while data := await process.stderr.read(4096):
-            self._stderr = (self._stderr + data)[-_STDERR_TAIL_BYTES:]
 
 
 def _failed(event: TunerEvent) -> SearchFailed:
